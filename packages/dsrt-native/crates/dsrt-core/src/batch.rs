@@ -1,0 +1,210 @@
+//! A batch: one buffer that holds all columns of many samples, and the description of what lies where.
+//!
+//! Everything a batch needs is planned first and allocated once, so that a batch can be lent any memory: the
+//! heap's, or page-locked memory that another library owns.
+
+use std::alloc::{Layout as Memory, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::dtype::{DType, Element};
+use crate::error::{Error, Kind, Result};
+
+/// Every span begins at a multiple of this many bytes, and so does the buffer.
+pub const ALIGNMENT: usize = 64;
+
+/// Memory for one batch.
+pub trait Buffer: Send + Sync {
+    /// All of it.
+    fn bytes(&self) -> &[u8];
+    /// All of it, to be written.
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+/// Where batches get their memory.
+pub trait Allocator: Send + Sync {
+    /// Initialised memory of exactly `bytes` bytes, aligned to [`ALIGNMENT`].
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>>;
+}
+
+/// Zeroed memory of the heap, returned to it when the batch is dropped.
+pub struct Heap;
+
+impl Allocator for Heap {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        Ok(Box::new(HeapBuffer::new(bytes)?))
+    }
+}
+
+struct HeapBuffer {
+    start: NonNull<u8>,
+    memory: Memory,
+    len: usize,
+}
+
+// SAFETY: the buffer owns its memory alone; shared access is read-only and writing needs `&mut`.
+unsafe impl Send for HeapBuffer {}
+// SAFETY: as above.
+unsafe impl Sync for HeapBuffer {}
+
+impl HeapBuffer {
+    fn new(len: usize) -> Result<Self> {
+        let refused = || Error::new(Kind::Memory, format!("a batch of {len} bytes cannot be allocated"));
+        // An empty batch still owns one byte, so that its address is real and aligned.
+        let memory = Memory::from_size_align(len.max(1), ALIGNMENT).map_err(|_| refused())?;
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(memory) }).ok_or_else(refused)?;
+        Ok(Self { start, memory, len })
+    }
+}
+
+impl Buffer for HeapBuffer {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` initialised bytes from `start` belong to self.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and self is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for HeapBuffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this very layout.
+        unsafe { dealloc(self.start.as_ptr(), self.memory) }
+    }
+}
+
+/// A range of bytes inside a batch's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub at: usize,
+    /// Number of bytes.
+    pub len: usize,
+}
+
+impl Span {
+    /// The bytes of this span; an error of ours if they lie outside `buffer`, which no plan produces.
+    pub fn of(self, buffer: &[u8]) -> Result<&[u8]> {
+        self.at.checked_add(self.len).and_then(|end| buffer.get(self.at..end)).ok_or_else(outside)
+    }
+
+    /// The bytes of this span, to be written.
+    pub fn of_mut(self, buffer: &mut [u8]) -> Result<&mut [u8]> {
+        self.at.checked_add(self.len).and_then(|end| buffer.get_mut(self.at..end)).ok_or_else(outside)
+    }
+}
+
+fn outside() -> Error {
+    Error::new(Kind::Internal, "a span lies outside its batch")
+}
+
+/// Adds up the spans of a batch before it is allocated.
+#[derive(Default)]
+pub struct Spans {
+    end: usize,
+}
+
+impl Spans {
+    /// Reserves `len` bytes at the next aligned place.
+    pub fn reserve(&mut self, len: u64) -> Result<Span> {
+        let too_large = || Error::new(Kind::Memory, "a batch is larger than the address space; ask for fewer samples");
+        let len = usize::try_from(len).map_err(|_| too_large())?;
+        let at = self.end.checked_next_multiple_of(ALIGNMENT).ok_or_else(too_large)?;
+        self.end = at.checked_add(len).filter(|end| *end <= isize::MAX as usize).ok_or_else(too_large)?;
+        Ok(Span { at, len })
+    }
+
+    /// Bytes of the whole batch.
+    pub fn total(&self) -> usize {
+        self.end
+    }
+}
+
+/// How one column lies in the buffer. All integers are in native (little-endian) byte order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One C-order array; the first axis counts the samples.
+    Dense {
+        /// Of the array.
+        element: Element,
+        /// `[samples, ...]`.
+        shape: Box<[u64]>,
+        /// The array.
+        values: Span,
+    },
+    /// The records back to back.
+    Ragged {
+        /// Of the values.
+        dtype: DType,
+        /// Axes of each record, at least 1.
+        ndim: u32,
+        /// All elements.
+        values: Span,
+        /// int64, samples + 1, counted in elements, beginning with 0.
+        offsets: Span,
+        /// int64, `[samples, ndim]`; only where ndim > 1.
+        shapes: Option<Span>,
+    },
+    /// Strings of bytes, or of UTF-8 text, back to back.
+    Strings {
+        /// Whether they are UTF-8 (checked).
+        text: bool,
+        /// All bytes.
+        values: Span,
+        /// int64, samples + 1, counted in bytes, beginning with 0.
+        offsets: Span,
+        /// One byte a sample, 0 for null; absent where nothing is null.
+        valid: Option<Span>,
+    },
+}
+
+/// One named column of a batch.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it lies.
+    pub layout: Layout,
+}
+
+/// Many samples, ready to be handed out.
+pub struct Batch {
+    /// The memory of all columns.
+    pub buffer: Box<dyn Buffer>,
+    /// The columns, in the order asked for.
+    pub columns: Vec<Column>,
+    /// Number of samples.
+    pub len: usize,
+    /// What was damaged and masked: place in the batch, and the error. Empty when damage raises.
+    pub damaged: Vec<(usize, Error)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_aligned_and_inside_what_is_allocated() {
+        let mut spans = Spans::default();
+        let a = spans.reserve(3).unwrap();
+        let b = spans.reserve(0).unwrap();
+        let c = spans.reserve(65).unwrap();
+        assert_eq!((a.at, b.at, c.at, spans.total()), (0, 64, 64, 129));
+        let mut buffer = Heap.allocate(spans.total()).unwrap();
+        assert_eq!(buffer.bytes().as_ptr() as usize % ALIGNMENT, 0);
+        c.of_mut(buffer.bytes_mut()).unwrap().fill(7);
+        assert_eq!(c.of(buffer.bytes()).unwrap(), [7; 65]);
+        assert!(Span { at: 128, len: 2 }.of(buffer.bytes()).is_err());
+    }
+
+    #[test]
+    fn an_impossible_size_is_an_error() {
+        assert_eq!(Spans::default().reserve(u64::MAX).unwrap_err().kind(), Kind::Memory);
+        assert_eq!(Heap.allocate(isize::MAX as usize).err().unwrap().kind(), Kind::Memory);
+        assert_eq!(Heap.allocate(0).unwrap().bytes(), []);
+    }
+}
