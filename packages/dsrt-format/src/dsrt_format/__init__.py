@@ -1,0 +1,48 @@
+"""The DSRT cache format as plain Python: the specification as code.
+
+Field specs, the manifest, errors and `fingerprint` are here for everybody. `dsrt_format.reference` is a plain
+and slow implementation of the whole format that decides what faster ones must do.
+"""
+
+import sys
+
+from dsrt_format import errors
+from dsrt_format.errors import (
+    CacheExistsError,
+    CacheLockedError,
+    DataError,
+    DsrtError,
+    FormatError,
+    InternalError,
+    NotPublishedError,
+    SchemaError,
+    StaleCacheError,
+    StateMismatchError,
+    UnknownVersionError,
+)
+from dsrt_format.fields import Bytes, Dense, Ragged, Text, Zstd
+from dsrt_format.fingerprint import fingerprint
+
+if sys.byteorder != "little":
+    raise ImportError("DSRT caches are little-endian and this host is big-endian; it is not supported")
+
+__all__ = [
+    "Bytes",
+    "CacheExistsError",
+    "CacheLockedError",
+    "DataError",
+    "Dense",
+    "DsrtError",
+    "FormatError",
+    "InternalError",
+    "NotPublishedError",
+    "Ragged",
+    "SchemaError",
+    "StaleCacheError",
+    "StateMismatchError",
+    "Text",
+    "UnknownVersionError",
+    "Zstd",
+    "errors",
+    "fingerprint",
+]

@@ -1,0 +1,132 @@
+"""Every exception that a DSRT package raises on purpose, once.
+
+Each class also derives from the builtin that Python people would catch. The Rust engine raises these very
+classes. `FormatError` and its subclasses carry the rule of the specification that is broken and the place
+where it was found; branch on those attributes, never on the text.
+"""
+
+import errno
+from typing import Any
+
+__all__ = [
+    "CacheExistsError",
+    "CacheLockedError",
+    "DataError",
+    "DsrtError",
+    "FormatError",
+    "InternalError",
+    "NotPublishedError",
+    "SchemaError",
+    "StaleCacheError",
+    "StateMismatchError",
+    "UnknownVersionError",
+]
+
+
+class DsrtError(Exception):
+    """The base of every DSRT exception."""
+
+
+class FormatError(DsrtError, ValueError):
+    """A file of a cache breaks a rule of the format.
+
+    Args:
+        message: What was found and expected, and what to do about it. `str()` of the error adds the rule
+            and the place, so the message need not repeat them.
+        rule: The id of the broken rule, such as ``"R033"``.
+        cache: The path of the cache as it was opened, or None where unknown; likewise below.
+        field: The name of the field.
+        shard: The number of the shard, from 0.
+        sample: The position of the sample in the cache, from 0.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        cache: str | None = None,
+        field: str | None = None,
+        shard: int | None = None,
+        sample: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.rule = rule
+        self.cache = cache
+        self.field = field
+        self.shard = shard
+        self.sample = sample
+
+    def __str__(self) -> str:
+        places = [
+            f"{name} {value!r}"
+            for name in ("cache", "field", "shard", "sample")
+            if (value := getattr(self, name)) is not None
+        ]
+        return f"{self.rule}: {self.message}" + (f" ({', '.join(places)})" if places else "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments do not fit the default protocol, which calls cls(*args).
+        return _rebuild, (type(self), self.message, self.rule), self.__dict__
+
+
+def _rebuild(cls: type[FormatError], message: str, rule: str) -> FormatError:
+    return cls(message, rule=rule)
+
+
+class DataError(FormatError):
+    """Damage found by reading records or metadata of a cache that opened well (rules R030 to R046)."""
+
+
+class UnknownVersionError(FormatError):
+    """The manifest is sound but of another version of the format than 1 (rule R005)."""
+
+
+class NotPublishedError(FormatError, FileNotFoundError):
+    """There is no cache: no regular file manifest.json at the path (rule R000). ``errno`` is ENOENT."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str = "R000",
+        cache: str | None = None,
+        field: str | None = None,
+        shard: int | None = None,
+        sample: int | None = None,
+    ) -> None:
+        super().__init__(message, rule=rule, cache=cache, field=field, shard=shard, sample=sample)
+        self.errno = errno.ENOENT
+
+
+class StaleCacheError(DsrtError, ValueError):
+    """Another cache now lies at a path than the one that was meant."""
+
+
+class CacheLockedError(DsrtError, BlockingIOError):
+    """Another writer holds the lock of the cache. ``errno`` is EWOULDBLOCK."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno.EWOULDBLOCK
+
+
+class CacheExistsError(DsrtError, FileExistsError):
+    """Something already lies where a cache was to be published. ``errno`` is EEXIST."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno.EEXIST
+
+
+class SchemaError(DsrtError, ValueError):
+    """What is given does not fit the fields or columns, or those are not legal themselves."""
+
+
+class StateMismatchError(DsrtError, ValueError):
+    """A saved state belongs to another order, other rows or other weights."""
+
+
+class InternalError(DsrtError, RuntimeError):
+    """A defect of DSRT itself, such as a panic in the engine. Please report it."""
