@@ -1,0 +1,141 @@
+"""Everything people and CI run on this repository, by the same words.
+
+`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `docs`, `usage`, "tests(native)", …
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nox
+import uv
+
+ROOT = Path(__file__).parent
+CRATES = ROOT / "packages" / "dsrt-native"
+SCRIPTS = ROOT.parent / "shared" / "usage"
+TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
+
+# What each package needs of ours, itself last. Extras are those its tests use.
+NEEDS = {
+    "format": ["format[dtypes]"],
+    "native": ["format", "native[dtypes]"],
+    "meta": ["format", "native", "meta"],
+    "torch": ["format", "native", "torch"],
+    "cli": ["format", "native", "meta", "cli[native,meta]"],
+}
+
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["lint", "types", "rust", "tests", "integration", "usage", "demo"]
+nox.options.stop_on_first_error = False
+
+
+@functools.cache
+def native_wheel() -> Path:
+    """Build dsrt-native once a run, optimised; cargo knows whether anything changed."""
+    folder = ROOT / "dist"
+    shutil.rmtree(folder, ignore_errors=True)
+    build = [uv.find_uv_bin(), "build", "--wheel", "--quiet", "--out-dir", str(folder), str(CRATES)]
+    # The build runs in place, so that every session shares one target folder.
+    subprocess.run(build, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(CRATES / "target")})
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def install_ours(session: nox.Session, names: list[str], *others: str) -> None:
+    """Install packages of this repository, by short names with extras, and `others` beside them."""
+    targets = []
+    for name in names:
+        bare, bracket, extras = name.partition("[")
+        place = native_wheel() if bare == "native" else ROOT / "packages" / f"dsrt-{bare}"
+        targets.append(f"dsrt-{bare}{bracket}{extras} @ {place.as_uri()}")
+    fresh = [flag for name in names for flag in ("--reinstall-package", f"dsrt-{name.partition('[')[0]}")]
+    session.install(*fresh, *targets, *others)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style of Python and Rust: ruff, rustfmt, clippy; warnings are errors."""
+    session.install("ruff==0.17.6")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    with session.chdir(CRATES):
+        session.run("cargo", "fmt", "--check", external=True)
+        session.run("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings", external=True)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict types of every package, and of the code around them."""
+    session.install(
+        "mypy==2.4.1", "nox", "numpy", "polars", "torch", "typer", "rich", "pytest", "hypothesis", "ml_dtypes"
+    )
+    packages = [flag for name in NEEDS for flag in ("-p", f"dsrt_{name}")]
+    session.run("mypy", *packages)
+    session.run("mypy", "noxfile.py", "demo", "benchmarks")
+
+
+@nox.session
+def rust(session: nox.Session) -> None:
+    """Tests of dsrt-core, without an interpreter."""
+    with session.chdir(CRATES):
+        session.run("cargo", "test", "--locked", "-p", "dsrt-core", *session.posargs, external=True)
+
+
+@nox.session
+@nox.parametrize("package", list(NEEDS), ids=list(NEEDS))
+def tests(session: nox.Session, package: str) -> None:
+    """Tests of one package, alone with what it declares."""
+    install_ours(session, NEEDS[package], *TESTING)
+    session.run("pytest", f"packages/dsrt-{package}/tests", *session.posargs)
+
+
+@nox.session
+def integration(session: nox.Session) -> None:
+    """What crosses packages: native equals reference, every rule in both readers, the README's own commands."""
+    install_ours(session, NEEDS["cli"] + ["torch"], *TESTING, "ml_dtypes")
+    session.run("pytest", "tests", "--ignore=tests/usage", *session.posargs)
+
+
+@nox.session
+def usage(session: nox.Session) -> None:
+    """Run the example scripts that lie beside a checkout, as they stand; nothing where there are none."""
+    if not SCRIPTS.is_dir():
+        session.skip(f"{SCRIPTS} is not there")
+    install_ours(session, ["format", "native", "meta", "torch"], *TESTING, "matplotlib", "jax", "pyarrow")
+    session.run("pytest", "tests/usage", *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The whole path on real data, in two minutes: build, choose, stream, train, stop, resume."""
+    install_ours(session, NEEDS["cli"] + ["torch"], "scikit-learn", "scikit-image", "pillow", "matplotlib")
+    session.run("python", "-m", "demo", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Figures beside the peers, in one run; see benchmarks/README.md for the arguments after `--`."""
+    install_ours(session, NEEDS["torch"], "loaderx", "dataset-rt", "polars")
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into site/; `nox -s docs -- serve` shows it."""
+    session.install("-r", "docs/requirements.txt")
+    session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
+
+
+@nox.session(venv_backend="none")
+def dev(session: nox.Session) -> None:
+    """One editable environment in .venv with all five packages and every tool."""
+    session.run("uv", "venv", "--allow-existing", ".venv", external=True)
+    env = {"VIRTUAL_ENV": str(ROOT / ".venv")}
+    editable = [part for name in NEEDS for part in ("-e", f"packages/dsrt-{name}")]
+    tools = ["maturin", "ruff", "mypy", "ml_dtypes", "scikit-learn", "scikit-image", "pillow", "matplotlib"]
+    session.run("uv", "pip", "install", *editable, *TESTING, *tools, external=True, env=env)
