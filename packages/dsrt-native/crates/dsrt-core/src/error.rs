@@ -140,6 +140,11 @@ impl Error {
         &self.0.place
     }
 
+    /// What was found and expected, without the place, the rule and the cause.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The error number of the operating system, if it refused something.
     pub fn os_code(&self) -> Option<i32> {
         self.0.source.as_ref().and_then(std::io::Error::raw_os_error)

@@ -1,9 +1,15 @@
 //! The extension module `dsrt_native._native`: registers the bindings, one file per concept of the core.
 
+#[allow(dead_code)] // the bindings that use it follow
+mod error;
+
 use pyo3::prelude::*;
 
 /// The native engine. Private: `dsrt_native` is its public face.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    // Figures of a debug build say nothing; whoever measures asks this first.
+    module.add("__build_profile__", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    Ok(())
 }

@@ -1,0 +1,95 @@
+//! Errors of the core as Python exceptions, and the one way to call the core.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dsrt_core::{Error, Kind};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
+
+/// Runs `work` without the GIL. What it returns or panics with becomes a Python exception.
+///
+/// Everything that can take longer than a microsecond or two goes through here.
+pub fn detached<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    F: Send + FnOnce() -> dsrt_core::Result<T>,
+    T: Send,
+{
+    let done = py.detach(|| caught(work));
+    done.map_err(|error| raise(py, &error))
+}
+
+/// Runs `work`, which is short, with the GIL held.
+pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> dsrt_core::Result<T>) -> PyResult<T> {
+    caught(work).map_err(|error| raise(py, &error))
+}
+
+/// A panic is a defect of ours. `PyO3` would make it a `BaseException`, which no `except Exception` sees.
+fn caught<T>(work: impl FnOnce() -> dsrt_core::Result<T>) -> dsrt_core::Result<T> {
+    // Nothing of `work` is used after a panic, and the core's shared state is guarded by locks that poison.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload.as_ref())))
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> Error {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    Error::new(Kind::Internal, format!("the engine panicked: {text}; this is a defect of DSRT, please report it"))
+}
+
+/// The exception of an error.
+pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    let name = match error.kind() {
+        Kind::Format => "FormatError",
+        Kind::Data => "DataError",
+        Kind::UnknownVersion => "UnknownVersionError",
+        Kind::NotPublished => "NotPublishedError",
+        Kind::Stale => "StaleCacheError",
+        Kind::Locked => "CacheLockedError",
+        Kind::Exists => "CacheExistsError",
+        Kind::Schema => "SchemaError",
+        Kind::StateMismatch => "StateMismatchError",
+        Kind::Internal => "InternalError",
+        Kind::Index => return PyIndexError::new_err(error.to_string()),
+        Kind::Value => return PyValueError::new_err(error.to_string()),
+        Kind::State => return PyRuntimeError::new_err(error.to_string()),
+        Kind::Memory => return PyMemoryError::new_err(error.to_string()),
+        Kind::Io => return refused(error),
+    };
+    ours(py, name, error).unwrap_or_else(|failed| failed)
+}
+
+/// An `OSError`; with a number, Python itself picks the subclass.
+fn refused(error: &Error) -> PyErr {
+    match error.os_code() {
+        Some(code) => {
+            let text = error.to_string();
+            let text = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);
+            PyOSError::new_err((code, text.to_owned()))
+        }
+        None => PyOSError::new_err(error.to_string()),
+    }
+}
+
+/// An instance of the class of that name in `dsrt_format.errors`.
+fn ours(py: Python<'_>, name: &str, error: &Error) -> PyResult<PyErr> {
+    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let errors = ERRORS.get_or_try_init(py, || py.import("dsrt_format.errors").map(Bound::unbind))?.bind(py);
+    let class = errors.getattr(name)?;
+    let instance = match error.rule_number() {
+        // These say rule and place themselves, and keep them as attributes.
+        Some(rule) => {
+            let place = error.place();
+            let keywords = PyDict::new(py);
+            keywords.set_item("rule", format!("R{rule:03}"))?;
+            keywords.set_item("cache", place.cache.as_deref())?;
+            keywords.set_item("field", place.field.as_deref())?;
+            keywords.set_item("shard", place.shard)?;
+            keywords.set_item("sample", place.sample)?;
+            class.call((error.message(),), Some(&keywords))?
+        }
+        None => class.call1((error.to_string(),))?,
+    };
+    Ok(PyErr::from_value(instance))
+}
