@@ -1,0 +1,47 @@
+"""The README and the tutorial do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    *sorted(ROOT.glob("packages/*/README.md")),
+]
+
+
+def blocks(page: Path) -> list[str]:
+    """Blocks marked `python` run; those marked `py` are excerpts that need surroundings."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks(page)))
+    done = subprocess.run([sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_page_but_the_cli_readme_shows_python_that_runs():
+    assert [page.parent.name for page in PAGES if not blocks(page)] in ([], ["dsrt-cli"])
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^\$ (.*?)\s+#", readme, re.MULTILINE)
+    assert commands == ['pip install "nox[uv]" && nox -s demo', 'pip install "nox[uv]" && nox']
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == commands[1]
+
+
+def test_readme_is_short_and_its_links_exist():
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") < 150
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+    assert len(targets) > 15
+    assert [target for target in targets if not (ROOT / target).exists()] == []
