@@ -9,5 +9,6 @@ pub mod batch;
 pub mod dtype;
 pub mod error;
 pub mod field;
+pub mod order;
 
 pub use error::{Error, Kind, Result};
