@@ -4,6 +4,7 @@
 //! heap's, or page-locked memory that another library owns.
 
 use std::alloc::{Layout as Memory, alloc_zeroed, dealloc};
+use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use crate::error::{Error, Kind, Result};
 /// Every span begins at a multiple of this many bytes, and so does the buffer.
 pub const ALIGNMENT: usize = 64;
 
-/// Memory for one batch.
-pub trait Buffer: Send + Sync {
+/// Memory for one batch. `Any`, so that who lent the memory can find it again in the batch.
+pub trait Buffer: Any + Send + Sync {
     /// All of it.
     fn bytes(&self) -> &[u8];
     /// All of it, to be written.

@@ -1,7 +1,10 @@
 //! The extension module `dsrt_native._native`: registers the bindings, one file per concept of the core.
 
-#[allow(dead_code)] // the bindings that use it follow
+mod batch;
+#[allow(dead_code)] // the bindings that release the GIL follow
 mod error;
+#[allow(dead_code)] // the loader, which lends memory to batches, follows
+mod memory;
 
 use pyo3::prelude::*;
 
@@ -11,5 +14,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // Figures of a debug build say nothing; whoever measures asks this first.
     module.add("__build_profile__", if cfg!(debug_assertions) { "debug" } else { "release" })?;
-    Ok(())
+    module.add_class::<batch::PyBatch>()?;
+    module.add_class::<memory::PyView>()
 }

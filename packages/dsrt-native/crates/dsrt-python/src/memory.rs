@@ -1,0 +1,143 @@
+//! Memory that crosses the border: ours lent to Python through the buffer protocol, and Python's lent to us.
+
+use std::any::Any;
+use std::ffi::c_int;
+use std::ptr::NonNull;
+
+use dsrt_core::batch::{ALIGNMENT, Allocator, Buffer, Span};
+use dsrt_core::{Error, Kind, Result};
+use pyo3::buffer::PyBuffer;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// The address of bytes that some object keeps alive and in place.
+pub struct Bytes(NonNull<[u8]>);
+
+// SAFETY: an address. Whoever reads or writes there has an argument beside the act.
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
+
+impl Bytes {
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(NonNull::from(bytes))
+    }
+
+    pub fn of_mut(bytes: &mut [u8]) -> Self {
+        Self(NonNull::from(bytes))
+    }
+
+    /// A part of these bytes.
+    ///
+    /// # Safety
+    /// Their owner must be alive, and nobody may write to the part, as long as the result is used.
+    pub unsafe fn part(&self, span: Span) -> Result<&[u8]> {
+        if span.at.checked_add(span.len).is_none_or(|end| end > self.0.len()) {
+            return Err(Error::new(Kind::Internal, "a span lies outside its batch"));
+        }
+        // SAFETY: the part lies inside; the rest is the caller's promise.
+        Ok(unsafe { std::slice::from_raw_parts(self.0.cast::<u8>().as_ptr().add(span.at), span.len) })
+    }
+
+    /// Answers a request for a buffer. Python keeps `owner` alive as long as it uses the bytes.
+    ///
+    /// # Safety
+    /// `owner` must keep the bytes alive and in place, and they must be writable unless `readonly`. `view` is
+    /// Python's.
+    pub unsafe fn lend(
+        &self,
+        owner: &Bound<'_, PyAny>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+        readonly: bool,
+    ) -> PyResult<()> {
+        // Never more than isize::MAX: no slice is longer.
+        let len = self.0.len() as ffi::Py_ssize_t;
+        let start = self.0.cast().as_ptr();
+        // SAFETY: `owner` is a live object and holds the bytes; Python fills in the view or sets an exception.
+        match unsafe { ffi::PyBuffer_FillInfo(view, owner.as_ptr(), start, len, readonly.into(), flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(owner.py())),
+        }
+    }
+}
+
+/// Read-only bytes that something of the core keeps alive: a stretch of a mapped file, or weights.
+#[pyclass(frozen, name = "View", module = "dsrt_native._native")]
+pub struct PyView {
+    bytes: Bytes,
+    /// Only to be dropped with the view.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+impl PyView {
+    /// The bytes that `find` shows in `owner`. They must not move when the owner does, as those of a shared or
+    /// boxed owner never do.
+    pub fn new<T: Any + Send + Sync>(owner: std::sync::Arc<T>, find: impl FnOnce(&T) -> &[u8]) -> Self {
+        let bytes = Bytes::of(find(&owner));
+        Self { bytes, _owner: Box::new(owner) }
+    }
+}
+
+#[pymethods]
+impl PyView {
+    unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        // SAFETY: the view owns what holds its bytes; they are lent for reading only.
+        unsafe { slf.get().bytes.lend(slf.as_any(), view, flags, true) }
+    }
+}
+
+/// Gets the memory of batches from a Python function: size in bytes -> an object with a writable buffer.
+pub struct PythonMemory(pub Py<PyAny>);
+
+impl Allocator for PythonMemory {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        // A thread of ours may ask while the interpreter is going away; then nobody waits for the batch.
+        Python::try_attach(|py| self.ask(py, bytes).map_err(|error| refused(py, &error)))
+            .unwrap_or_else(|| Err(Error::new(Kind::State, "the interpreter is shutting down")))
+    }
+}
+
+impl PythonMemory {
+    fn ask(&self, py: Python<'_>, bytes: usize) -> PyResult<Box<dyn Buffer>> {
+        let object = self.0.bind(py).call1((bytes,))?;
+        let buffer = PyBuffer::<u8>::get(&object)?;
+        let found = buffer.as_slice_ptr().filter(|found| {
+            !buffer.readonly() && found.len() == bytes && found.cast::<u8>().addr().get().is_multiple_of(ALIGNMENT)
+        });
+        let Some(found) = found else {
+            return Err(pyo3::exceptions::PyValueError::new_err(format!(
+                "the allocator gave a buffer of {} bytes at {:p} (read-only: {}); expected {bytes} contiguous writable \
+                 bytes, aligned to {ALIGNMENT}",
+                buffer.len_bytes(),
+                buffer.buf_ptr(),
+                buffer.readonly()
+            )));
+        };
+        Ok(Box::new(PythonBuffer { bytes: Bytes(found), object: object.unbind(), _held: buffer }))
+    }
+}
+
+fn refused(py: Python<'_>, error: &PyErr) -> Error {
+    let kind = if error.is_instance_of::<pyo3::exceptions::PyMemoryError>(py) { Kind::Memory } else { Kind::Value };
+    Error::new(kind, format!("memory for a batch: {error}"))
+}
+
+/// Memory of a Python object. The held buffer keeps it in place.
+pub struct PythonBuffer {
+    bytes: Bytes,
+    pub object: Py<PyAny>,
+    _held: PyBuffer<u8>,
+}
+
+impl Buffer for PythonBuffer {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the held buffer keeps the bytes alive; the object was made for this batch and belongs to it alone.
+        unsafe { self.bytes.0.as_ref() }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, it is writable, and self is borrowed exclusively.
+        unsafe { self.bytes.0.as_mut() }
+    }
+}

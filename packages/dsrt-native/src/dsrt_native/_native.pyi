@@ -1,0 +1,29 @@
+"""The native engine; private to the DSRT packages."""
+
+from typing import Any, final
+
+from typing_extensions import Buffer
+
+__version__: str
+__build_profile__: str
+
+@final
+class Batch:
+    """Many samples in one buffer, which memoryview() and NumPy see through the buffer protocol."""
+
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    @property
+    def memory(self) -> Buffer | None:
+        """The object whose memory was lent for this batch, or None: the memory is the engine's own."""
+    @property
+    def columns(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """Pairs of a name and a layout; places are in bytes from the start of the buffer."""
+    def strings(self, column: int) -> list[str | bytes | None]:
+        """The strings of a column as a list of str, or bytes, or None for null."""
+
+@final
+class View:
+    """Read-only bytes that something of the core keeps alive: a stretch of a mapped file, or weights."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
