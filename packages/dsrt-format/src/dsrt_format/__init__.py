@@ -22,6 +22,7 @@ from dsrt_format.errors import (
 )
 from dsrt_format.fields import Bytes, Dense, Ragged, Text, Zstd
 from dsrt_format.fingerprint import fingerprint
+from dsrt_format.manifest import Manifest
 
 if sys.byteorder != "little":
     raise ImportError("DSRT caches are little-endian and this host is big-endian; it is not supported")
@@ -35,6 +36,7 @@ __all__ = [
     "DsrtError",
     "FormatError",
     "InternalError",
+    "Manifest",
     "NotPublishedError",
     "Ragged",
     "SchemaError",

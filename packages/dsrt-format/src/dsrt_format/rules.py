@@ -1,0 +1,83 @@
+"""The numbered rules that reading enforces, and how a check says that one is broken."""
+
+from dsrt_format.errors import FormatError, NotPublishedError, UnknownVersionError
+
+__all__ = ["RULES", "Violation"]
+
+RULES: dict[str, str] = {
+    "R000": "manifest.json exists and is a regular file",
+    "R001": "the manifest has at most 64 MiB",
+    "R002": "the manifest begins with its digest",
+    "R003": "the digest matches",
+    "R004": "the manifest is strict JSON",
+    "R005": "the format is version 1",
+    "R006": "the manifest has exactly the known keys, of the right types",
+    "R007": "the names of the cache and of the fields are legal",
+    "R008": "names of fields differ in more than case",
+    "R010": "a shard has 1 to 2^20 samples",
+    "R011": "the number of samples is the sum of the shards'",
+    "R012": "metadata has at least one byte and one chunk digest per 4 MiB",
+    "R013": "there are 1 to 256 fields",
+    "R014": "the kind is known",
+    "R015": "the codec is known",
+    "R016": "the dtype is known, and uint8 for bytes and text",
+    "R017": "delta is 1 to 255, for uint8 and a codec other than raw",
+    "R018": "axes and their product are in range",
+    "R019": "a dictionary file has 72 to 1048640 bytes",
+    "R020": "a field has one file per shard",
+    "R021": "the length of a file is possible",
+    "R030": "a file is there, regular and of the manifest's length",
+    "R031": "the header of a file is the one the manifest implies",
+    "R032": "a record lies inside the record area",
+    "R033": "the checksum of a record matches",
+    "R034": "the shape of a record is within the limits and agrees with a raw record's length",
+    "R035": "a record expands at most 32768-fold",
+    "R036": "the header of a zstd frame is as the format wants it",
+    "R037": "a zstd frame decodes to exactly its record and nothing is left",
+    "R038": "text is valid UTF-8",
+    "R039": "the digest of an index matches",
+    "R040": "the digest of a dictionary matches and it loads",
+    "R041": "the digest of each chunk of metadata matches",
+    "R042": "metadata is a sound Arrow file",
+    "R043": "metadata has one row per sample",
+    "R044": "metadata is in batches of 262144 rows",
+    "R045": "the schema of metadata is one the format allows",
+    "R046": "weights are float64, finite, >= 0 and never null",
+}
+"""One line for each rule, by id."""
+
+
+class Violation(Exception):  # never leaves the package: callers see a FormatError or a Problem
+    """A check failed. Whoever called the check knows the rest of the place and what is to become of it."""
+
+    def __init__(
+        self,
+        rule: str,
+        message: str,
+        *,
+        field: str | None = None,
+        shard: int | None = None,
+        sample: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+        self.field = field
+        self.shard = shard
+        self.sample = sample
+
+    def at(
+        self, *, field: str | None = None, shard: int | None = None, sample: int | None = None
+    ) -> "Violation":
+        """Fill in what is not yet known of the place, and return the violation itself."""
+        self.field = field if self.field is None else self.field
+        self.shard = shard if self.shard is None else self.shard
+        self.sample = sample if self.sample is None else self.sample
+        return self
+
+    def error(self, cls: type[FormatError], cache: str) -> FormatError:
+        """Return the violation as an exception for callers; R000 and R005 have classes of their own."""
+        cls = {"R000": NotPublishedError, "R005": UnknownVersionError}.get(self.rule, cls)
+        return cls(
+            self.message, rule=self.rule, cache=cache, field=self.field, shard=self.shard, sample=self.sample
+        )
