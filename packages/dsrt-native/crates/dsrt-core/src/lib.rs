@@ -1,14 +1,16 @@
 //! The engine of DSRT, a dataset runtime for training.
 //!
 //! A *cache* is one published directory of samples that never changes. This crate writes caches, reads
-//! them with every byte checked, puts rows of one or more of them together
-//!, maps positions of an endless stream to rows and streams batches. Data flows
+//! them with every byte checked, puts rows of one or more of them together,
+//! maps positions of an endless stream to rows and streams batches. Data flows
 //! one way: writer, cache, population, order, gather, batch, loader. It knows nothing of Python.
 
 pub mod batch;
 pub mod dtype;
 pub mod error;
 pub mod field;
+pub mod format;
 pub mod order;
+pub mod read;
 
 pub use error::{Error, Kind, Result};

@@ -1,0 +1,342 @@
+//! Text to values: one pass over the bytes, recursion bounded by the depth the format allows.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::{MAX_DEPTH, Value};
+use crate::error::{Error, Kind, Result};
+
+pub(super) fn parse(text: &[u8]) -> Result<Value> {
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => return Err(breach(error.valid_up_to(), "not well-formed UTF-8")),
+    };
+    let mut parser = Parser { text, at: 0 };
+    parser.space();
+    let value = parser.value(0)?;
+    parser.space();
+    match parser.peek() {
+        None => Ok(value),
+        Some(_) => Err(parser.breach("something follows the value")),
+    }
+}
+
+fn breach(at: usize, what: &str) -> Error {
+    Error::rule(Kind::Format, 4, format!("manifest.json is not the strict JSON of the format: {what} at byte {at}"))
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn breach(&self, what: &str) -> Error {
+        breach(self.at, what)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.take(byte) { Ok(()) } else { Err(self.breach(&format!("no {:?}", char::from(byte)))) }
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// A value inside `depth` arrays and objects.
+    fn value(&mut self, depth: u32) -> Result<Value> {
+        match self.peek() {
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.array(depth + 1),
+            Some(b'"') => Ok(Value::Str(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.breach("no value")),
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value> {
+        if !self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+            return Err(self.breach("no value"));
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn open(&mut self, depth: u32, bracket: u8) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(self.breach("more than 64 levels"));
+        }
+        self.expect(bracket)?;
+        self.space();
+        Ok(())
+    }
+
+    fn array(&mut self, depth: u32) -> Result<Value> {
+        self.open(depth, b'[')?;
+        let mut items = Vec::new();
+        if self.take(b']') {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            items.try_reserve(1).map_err(|_| Error::new(Kind::Memory, "the manifest is too large for the memory"))?;
+            items.push(self.value(depth)?);
+            self.space();
+            if self.take(b']') {
+                return Ok(Value::Array(items));
+            }
+            self.expect(b',')?;
+            self.space();
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> Result<Value> {
+        self.open(depth, b'{')?;
+        let mut entries = BTreeMap::new();
+        if self.take(b'}') {
+            return Ok(Value::Object(entries));
+        }
+        loop {
+            let start = self.at;
+            let key = self.string()?;
+            self.space();
+            self.expect(b':')?;
+            self.space();
+            match entries.entry(key) {
+                Entry::Vacant(free) => free.insert(self.value(depth)?),
+                Entry::Occupied(taken) => return Err(breach(start, &format!("a second key {:?}", taken.key()))),
+            };
+            self.space();
+            if self.take(b'}') {
+                return Ok(Value::Object(entries));
+            }
+            self.expect(b',')?;
+            self.space();
+        }
+    }
+
+    fn string(&mut self) -> Result<Box<str>> {
+        self.expect(b'"')?;
+        let mut out = String::new();
+        loop {
+            let start = self.at;
+            while self.peek().is_some_and(|c| c != b'"' && c != b'\\' && c >= 0x20) {
+                self.at += 1;
+            }
+            // Both ends lie at ASCII bytes or the ends of the text, so this never splits a character.
+            out.push_str(self.text.get(start..self.at).unwrap_or_default());
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(out.into());
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    out.push(self.escape()?);
+                }
+                Some(_) => return Err(self.breach("a control character in a string")),
+                None => return Err(self.breach("a string without end")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        let plain = match self.peek() {
+            Some(c @ (b'"' | b'\\' | b'/')) => char::from(c),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode(),
+            _ => return Err(self.breach("an unknown escape")),
+        };
+        self.at += 1;
+        Ok(plain)
+    }
+
+    /// `uXXXX` or a whole surrogate pair `uXXXX\uXXXX`.
+    fn unicode(&mut self) -> Result<char> {
+        let start = self.at;
+        let high = self.unit()?;
+        let code = match high {
+            0xD800..0xDC00 => {
+                let low = if self.take(b'\\') { self.unit()? } else { 0 };
+                if !(0xDC00..0xE000).contains(&low) {
+                    return Err(breach(start, "half a surrogate pair"));
+                }
+                0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+            }
+            _ => high,
+        };
+        char::from_u32(code).ok_or_else(|| breach(start, "half a surrogate pair"))
+    }
+
+    fn unit(&mut self) -> Result<u32> {
+        self.expect(b'u')?;
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|c| char::from(c).to_digit(16));
+            unit = unit << 4 | digit.ok_or_else(|| self.breach("no hexadecimal digit"))?;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(self.breach("no digit")) }
+    }
+
+    fn number(&mut self) -> Result<Value> {
+        let start = self.at;
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        let mut float = false;
+        if self.take(b'.') {
+            float = true;
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            float = true;
+            if !self.take(b'+') {
+                self.take(b'-');
+            }
+            self.digits()?;
+        }
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        if float {
+            return match token.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(Value::Float(token.into())),
+                _ => Err(breach(start, "a number beyond the range of doubles")),
+            };
+        }
+        match token.parse::<i64>() {
+            Ok(0) if token != "0" => Err(breach(start, "the number -0")),
+            Ok(number) if number > i64::MIN => Ok(Value::Int(number)),
+            _ => Err(breach(start, "an integer beyond ±(2^63-1)")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn good(text: &str) -> Value {
+        parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    fn bad(text: impl AsRef<[u8]>) -> String {
+        let error = parse(text.as_ref()).expect_err(&String::from_utf8_lossy(text.as_ref()));
+        assert_eq!(error.rule_number(), Some(4));
+        error.to_string()
+    }
+
+    #[test]
+    fn numbers_keep_to_the_rules_of_the_format() {
+        assert_eq!(good("0"), Value::Int(0));
+        assert_eq!(good("-9223372036854775807"), Value::Int(-i64::MAX));
+        assert_eq!(good("-0.0"), Value::Float("-0.0".into()));
+        assert_eq!(good("1e-400"), Value::Float("1e-400".into()));
+        for text in ["-0", "01", "-", "1.", ".5", "1e", "+1", "9223372036854775808", "-9223372036854775808", "1e309"] {
+            bad(text);
+        }
+        for text in ["NaN", "Infinity", "0x1", "1_0", "[-0]", "{\"a\":[1e400]}"] {
+            bad(text);
+        }
+    }
+
+    #[test]
+    fn strings_must_be_well_formed() {
+        assert_eq!(good(r#""\u00e9\ud83d\ude00\"\\\/\b\f\n\r\t""#), Value::Str("é😀\"\\/\u{8}\u{c}\n\r\t".into()));
+        for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\x""#, r#""\u12g4""#, "\"a", "\"\n\""] {
+            bad(text);
+        }
+        bad(b"\"\xff\"");
+        bad("\u{feff}{}");
+    }
+
+    #[test]
+    fn a_key_appears_once_however_it_is_escaped() {
+        assert!(bad(r#"{"a":{"b":1,"\u0062":2}}"#).contains("second key \"b\""));
+        assert!(matches!(good(r#"{"a":1,"A":1}"#), Value::Object(entries) if entries.len() == 2));
+    }
+
+    #[test]
+    fn nesting_ends_at_level_64() {
+        let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        good(&nested(64));
+        bad(nested(65));
+        bad("[".repeat(1 << 20));
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        for text in
+            ["", " ", "{", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "[1 2]", "nul", "1 2", "{}x", "'a'", "[,1]"]
+        {
+            bad(text);
+        }
+        good(" \t\r\n{ \"a\" : [ 1 , true , false , null ] }\n");
+        bad("\u{a0}1");
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            (-i64::MAX..=i64::MAX).prop_map(Value::Int),
+            any::<f64>().prop_filter("finite", |x| x.is_finite()).prop_map(|x| Value::Float(format!("{x:e}").into())),
+            any::<String>().prop_map(|s| Value::Str(s.into())),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+                prop::collection::btree_map(any::<String>().prop_map(Into::into), inner, 0..4).prop_map(Value::Object),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_parses_back(value in values()) {
+            let mut text = Vec::new();
+            value.write(&mut text);
+            prop_assert_eq!(parse(&text).unwrap(), value.clone());
+            prop_assert!(serde_json::from_slice::<serde_json::Value>(&text).is_ok());
+        }
+
+        #[test]
+        fn nothing_makes_the_parser_panic(text in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn what_it_accepts_another_parser_accepts(text in r#"[\[\]{}",:0-9eE.+\-tfn\\u]{0,12}"#) {
+            if parse(text.as_bytes()).is_ok() {
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
+            }
+        }
+    }
+}

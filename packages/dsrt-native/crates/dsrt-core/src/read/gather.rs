@@ -1,0 +1,246 @@
+//! One batch from many samples: plan every column, allocate once, fill every column.
+//!
+//! A column is anything that can say what a batch of it needs and then write it: a payload field, a metadata
+//! column, a number known without reading. The driver knows nothing of them, and they nothing of each other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::batch::{Allocator, Batch, Column, Layout, Spans};
+use crate::error::{Error, Kind, Result};
+
+/// The column that says which samples of a batch are neither padding nor damaged.
+pub const VALID: &str = "_valid";
+
+/// The rules whose breach, found by a read, is damage of a record and not of the whole cache.
+const DAMAGE: std::ops::RangeInclusive<u16> = 30..=40;
+
+/// A sample of one of the caches that are read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id {
+    /// Which of the caches.
+    pub cache: u32,
+    /// Which of its samples.
+    pub sample: u64,
+}
+
+/// The samples of a batch, in its order. All slices have the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// What to read.
+    pub ids: &'a [Id],
+    /// Place of each in the population.
+    pub rows: &'a [u64],
+    /// Place of each in the stream; the rows where there is no stream.
+    pub positions: &'a [u64],
+    /// False for padding, which repeats real samples and is read like any other.
+    pub valid: &'a [bool],
+    /// Of the order.
+    pub seed: u64,
+}
+
+impl Rows<'_> {
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// A column that can be gathered.
+pub trait Source: Send + Sync {
+    /// Checks all that must be checked before memory is asked for, and reserves the column's spans.
+    fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>>;
+}
+
+/// A column whose spans are reserved.
+pub trait Planned {
+    /// Writes the column into its spans, all of them: the memory may be a former batch's.
+    ///
+    /// A record found damaged only now is zero in a dense column and empty in others; these close the gap, so a
+    /// span of the layout may be shorter than what was reserved.
+    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout>;
+}
+
+/// What becomes of a batch with a damaged record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDamage {
+    /// The error is raised.
+    Raise,
+    /// The record is zero or empty, `_valid` is false, and the batch says so.
+    Mask,
+}
+
+/// Collects what is found damaged while a batch is gathered.
+pub struct Damage {
+    on: OnDamage,
+    column: usize,
+    found: BTreeMap<(usize, usize), Error>,
+}
+
+impl Damage {
+    fn new(on: OnDamage) -> Self {
+        Self { on, column: 0, found: BTreeMap::new() }
+    }
+
+    /// Reports a problem with the sample at `place` in the batch, in the column being gathered. Gives the error back
+    /// if it is to be raised; a column that gets `Ok` leaves the record zero or empty.
+    pub fn report(&mut self, place: usize, error: Error) -> Result<()> {
+        let is_data = matches!(error.kind(), Kind::Format | Kind::Data);
+        let is_damage = is_data && error.rule_number().is_some_and(|rule| DAMAGE.contains(&rule));
+        if self.on == OnDamage::Raise || !is_damage {
+            return Err(error);
+        }
+        self.found.entry((self.column, place)).or_insert(error);
+        Ok(())
+    }
+
+    /// Whether the sample at `place` was reported in the column being gathered.
+    pub fn is_damaged(&self, place: usize) -> bool {
+        !self.found.is_empty() && self.found.contains_key(&(self.column, place))
+    }
+}
+
+/// Gathers a batch of all `columns`. Each error that is about a sample names cache, field, shard and sample.
+///
+/// Under [`OnDamage::Mask`] the column [`VALID`], if it is asked for, is made false where any column is damaged.
+pub fn gather(
+    columns: &[(Arc<str>, Box<dyn Source>)],
+    rows: &Rows,
+    memory: &dyn Allocator,
+    on_damage: OnDamage,
+) -> Result<Batch> {
+    let mut damage = Damage::new(on_damage);
+    let mut spans = Spans::default();
+    let mut plans = Vec::with_capacity(columns.len());
+    for (column, (_, source)) in columns.iter().enumerate() {
+        damage.column = column;
+        plans.push(source.plan(rows, &mut spans, &mut damage)?);
+    }
+    let mut buffer = memory.allocate(spans.total())?;
+    let mut filled = Vec::with_capacity(columns.len());
+    for (column, ((name, _), plan)) in columns.iter().zip(plans).enumerate() {
+        damage.column = column;
+        let layout = plan.fill(buffer.bytes_mut(), &mut damage)?;
+        filled.push(Column { name: name.clone(), layout });
+    }
+    if let Some(valid) = filled.iter().find(|column| *column.name == *VALID) {
+        mark(valid, buffer.bytes_mut(), &damage)?;
+    }
+    let damaged = damage.found.into_iter().map(|((_, place), error)| (place, error)).collect();
+    Ok(Batch { buffer, columns: filled, len: rows.len(), damaged })
+}
+
+/// Makes `_valid` false where something is damaged.
+fn mark(valid: &Column, buffer: &mut [u8], damage: &Damage) -> Result<()> {
+    let Layout::Dense { values, .. } = valid.layout else {
+        return Err(Error::new(Kind::Internal, "the column _valid is not dense"));
+    };
+    let flags = values.of_mut(buffer)?;
+    for (_, place) in damage.found.keys() {
+        if let Some(flag) = flags.get_mut(*place) {
+            *flag = 0;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{Heap, Span};
+    use crate::dtype::{DType, Element};
+
+    /// One byte a sample: its number, or a breach of rule `self.1` at the samples of `self.0`.
+    struct Bytes(Vec<u64>, u16);
+
+    struct PlannedBytes<'a>(&'a Bytes, Rows<'a>, Span);
+
+    impl Source for Bytes {
+        fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
+            Ok(Box::new(PlannedBytes(self, *rows, spans.reserve(rows.len() as u64)?)))
+        }
+    }
+
+    impl Planned for PlannedBytes<'_> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
+            let Self(bytes, rows, values) = *self;
+            for (place, (to, id)) in values.of_mut(buffer)?.iter_mut().zip(rows.ids).enumerate() {
+                *to = id.sample as u8;
+                if bytes.0.contains(&id.sample) {
+                    damage.report(place, Error::rule(Kind::Data, bytes.1, "bad").at_sample(id.sample))?;
+                    assert!(damage.is_damaged(place));
+                    *to = 0;
+                }
+            }
+            let shape = [rows.len() as u64].into();
+            Ok(Layout::Dense { element: Element::Plain(DType::UInt8), shape, values })
+        }
+    }
+
+    struct Valid;
+
+    struct PlannedValid<'a>(Rows<'a>, Span);
+
+    impl Source for Valid {
+        fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
+            Ok(Box::new(PlannedValid(*rows, spans.reserve(rows.len() as u64)?)))
+        }
+    }
+
+    impl Planned for PlannedValid<'_> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+            for (to, valid) in self.1.of_mut(buffer)?.iter_mut().zip(self.0.valid) {
+                *to = u8::from(*valid);
+            }
+            let shape = [self.0.len() as u64].into();
+            Ok(Layout::Dense { element: Element::Plain(DType::Bool), shape, values: self.1 })
+        }
+    }
+
+    fn run(bad: Vec<u64>, rule: u16, on: OnDamage) -> Result<Vec<Vec<u8>>> {
+        let ids: Vec<_> = [5, 6, 7, 7].map(|sample| Id { cache: 0, sample }).into();
+        let rows = Rows { ids: &ids, rows: &[0; 4], positions: &[0; 4], valid: &[true, true, true, false], seed: 0 };
+        let columns: [(Arc<str>, Box<dyn Source>); 3] = [
+            ("a".into(), Box::new(Bytes(bad, rule))),
+            (VALID.into(), Box::new(Valid)),
+            ("b".into(), Box::new(Bytes(vec![], 0))),
+        ];
+        let batch = gather(&columns, &rows, &Heap, on)?;
+        assert_eq!(batch.len, 4);
+        let mut found: Vec<_> = batch
+            .columns
+            .iter()
+            .map(|column| match column.layout {
+                Layout::Dense { values, .. } => values.of(batch.buffer.bytes()).unwrap().to_vec(),
+                _ => panic!(),
+            })
+            .collect();
+        found.push(batch.damaged.iter().map(|(place, _)| *place as u8).collect());
+        Ok(found)
+    }
+
+    #[test]
+    fn columns_come_in_the_order_asked_for() {
+        let found = run(vec![], 0, OnDamage::Raise).unwrap();
+        assert_eq!(found, [&[5, 6, 7, 7][..], &[1, 1, 1, 0], &[5, 6, 7, 7], &[]]);
+    }
+
+    #[test]
+    fn damage_is_masked_and_valid_says_so() {
+        let found = run(vec![6, 7], 33, OnDamage::Mask).unwrap();
+        assert_eq!(found, [&[5, 0, 0, 0][..], &[1, 0, 0, 0], &[5, 6, 7, 7], &[1, 2, 3]]);
+    }
+
+    #[test]
+    fn damage_raises_when_it_is_to_and_other_breaches_always() {
+        let error = run(vec![6], 33, OnDamage::Raise).unwrap_err();
+        assert_eq!((error.rule_number(), error.place().sample), (Some(33), Some(6)));
+        assert_eq!(run(vec![6], 41, OnDamage::Mask).unwrap_err().rule_number(), Some(41));
+        assert_eq!(run(vec![6], 40, OnDamage::Mask).unwrap()[3], [1]);
+    }
+}
