@@ -10,6 +10,7 @@ pub mod dtype;
 pub mod error;
 pub mod field;
 pub mod format;
+pub mod load;
 pub mod order;
 pub mod read;
 
