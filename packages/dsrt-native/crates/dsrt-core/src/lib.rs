@@ -13,5 +13,6 @@ pub mod format;
 pub mod load;
 pub mod order;
 pub mod read;
+pub mod write;
 
 pub use error::{Error, Kind, Result};

@@ -4,6 +4,7 @@
 //! the writer. Integers in files are little-endian.
 
 pub mod checksum;
+pub mod encode;
 pub mod header;
 pub mod json;
 pub mod manifest;

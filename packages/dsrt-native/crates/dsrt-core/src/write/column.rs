@@ -1,0 +1,171 @@
+//! One metadata column while its batch fills up.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, StringViewBuilder};
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{MutableBuffer, NullBufferBuilder};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, TimeUnit as ArrowUnit};
+
+use super::value::Value;
+use crate::dtype::{ColumnType, DType, TimeUnit};
+use crate::error::{Error, Kind, Result};
+
+/// The Arrow type that a column type has on disk.
+pub(super) fn arrow_type(kind: ColumnType) -> DataType {
+    let unit = |unit| match unit {
+        TimeUnit::Milli => ArrowUnit::Millisecond,
+        TimeUnit::Micro => ArrowUnit::Microsecond,
+        TimeUnit::Nano => ArrowUnit::Nanosecond,
+    };
+    match kind {
+        ColumnType::String => DataType::Utf8View,
+        ColumnType::Binary => DataType::BinaryView,
+        ColumnType::Date => DataType::Date32,
+        ColumnType::Timestamp(of, utc) => DataType::Timestamp(unit(of), utc.then(|| "UTC".into())),
+        ColumnType::Duration(of) => DataType::Duration(unit(of)),
+        ColumnType::Number(dtype) => match dtype {
+            DType::Bool => DataType::Boolean,
+            DType::Int8 => DataType::Int8,
+            DType::Int16 => DataType::Int16,
+            DType::Int32 => DataType::Int32,
+            DType::Int64 => DataType::Int64,
+            DType::UInt8 => DataType::UInt8,
+            DType::UInt16 => DataType::UInt16,
+            DType::UInt32 => DataType::UInt32,
+            DType::UInt64 => DataType::UInt64,
+            DType::Float32 => DataType::Float32,
+            _ => DataType::Float64,
+        },
+    }
+}
+
+/// Values of one column, in buffers of their own. Validity is kept only once there is a null, and what lies
+/// under a null is zero.
+pub(super) enum Column {
+    Bool(BooleanBuilder),
+    Fixed { kind: ColumnType, values: MutableBuffer, nulls: NullBufferBuilder },
+    String(StringViewBuilder),
+    Binary(BinaryViewBuilder),
+}
+
+impl Column {
+    pub(super) fn new(kind: ColumnType) -> Self {
+        match kind {
+            ColumnType::Number(DType::Bool) => Self::Bool(BooleanBuilder::new()),
+            ColumnType::String => Self::String(StringViewBuilder::new()),
+            ColumnType::Binary => Self::Binary(BinaryViewBuilder::new()),
+            _ => Self::Fixed { kind, values: MutableBuffer::new(0), nulls: NullBufferBuilder::new(0) },
+        }
+    }
+
+    /// Appends a value that was found to fit.
+    pub(super) fn push(&mut self, value: Value<'_>) -> Result<()> {
+        match (self, value) {
+            (Self::Bool(builder), Value::Bool(v)) => builder.append_value(v),
+            (Self::Bool(builder), Value::Null) => builder.append_null(),
+            (Self::String(builder), Value::Str(v)) => builder.try_append_value(v).map_err(|e| ours(&e))?,
+            (Self::String(builder), Value::Null) => builder.append_null(),
+            (Self::Binary(builder), Value::Bytes(v)) => builder.try_append_value(v).map_err(|e| ours(&e))?,
+            (Self::Binary(builder), Value::Null) => builder.append_null(),
+            (Self::Fixed { kind, values, nulls }, value) => {
+                let (bytes, width) = fixed_bytes(*kind, value);
+                values.extend_from_slice(bytes.get(..width).unwrap_or_default());
+                nulls.append(value != Value::Null);
+            }
+            _ => return Err(Error::new(Kind::Internal, "a metadata value was not checked")),
+        }
+        Ok(())
+    }
+
+    /// The column of a batch. It is used up.
+    pub(super) fn finish(self) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Bool(mut builder) => Arc::new(builder.finish()),
+            Self::String(mut builder) => Arc::new(builder.finish()),
+            Self::Binary(mut builder) => Arc::new(builder.finish()),
+            Self::Fixed { kind, values, mut nulls } => {
+                let data = ArrayData::builder(arrow_type(kind)).len(nulls.len()).add_buffer(values.into());
+                make_array(data.nulls(nulls.finish()).build().map_err(|e| ours(&e))?)
+            }
+        })
+    }
+}
+
+/// The little-endian bytes of a number in their first places, and how many they are. Zero for a null.
+fn fixed_bytes(kind: ColumnType, value: Value<'_>) -> ([u8; 8], usize) {
+    let width = match kind {
+        ColumnType::Number(dtype) => dtype.size(),
+        ColumnType::Date => 4,
+        _ => 8,
+    };
+    let float = |v: f64| match kind {
+        ColumnType::Number(DType::Float32) => u64::from((v as f32).to_bits()),
+        _ => v.to_bits(),
+    };
+    let bits = match (kind, value) {
+        (ColumnType::Number(DType::Float32 | DType::Float64), Value::Int(v)) => float(v as f64),
+        (_, Value::Float(v)) => float(v),
+        // Two's complement: the low bytes of a wider integer are the narrower one.
+        (_, Value::Int(v)) => v as u64,
+        _ => 0,
+    };
+    (bits.to_le_bytes(), width)
+}
+
+/// Columns and batches are made by this crate, so what Arrow finds wrong with them is a mistake of it.
+pub(super) fn ours(error: &ArrowError) -> Error {
+    Error::new(Kind::Internal, format!("metadata could not be encoded: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(kind: &str, values: &[Value<'_>]) -> ArrayData {
+        let mut column = Column::new(ColumnType::parse(kind).unwrap());
+        values.iter().for_each(|value| column.push(*value).unwrap());
+        let data = column.finish().unwrap().to_data();
+        data.validate_full().unwrap();
+        data
+    }
+
+    #[test]
+    fn numbers_are_stored_to_the_last_bit() {
+        let data = column("float64", &[Value::Float(-0.0), Value::Float(f64::NAN), Value::Int(3)]);
+        let expected = [-0.0f64, f64::NAN, 3.0].map(f64::to_bits);
+        assert_eq!(data.buffers()[0].typed_data::<u64>(), expected);
+        let data = column("int16", &[Value::Int(-1), Value::Int(258)]);
+        assert_eq!(data.buffers()[0].as_slice(), [0xff, 0xff, 2, 1]);
+        let data = column("uint64", &[Value::Int(u64::MAX.into())]);
+        assert_eq!(data.buffers()[0].as_slice(), [0xff; 8]);
+        let data = column("float32", &[Value::Float(0.5), Value::Int(1)]);
+        assert_eq!(data.buffers()[0].typed_data::<f32>(), [0.5, 1.0]);
+    }
+
+    #[test]
+    fn nothing_but_zero_is_under_a_null_and_validity_is_kept_only_where_there_is_one() {
+        for kind in ColumnType::all() {
+            let value = match kind {
+                ColumnType::String => Value::Str("a string of more than twelve bytes"),
+                ColumnType::Binary => Value::Bytes(b"a string of more than twelve bytes"),
+                ColumnType::Number(DType::Bool) => Value::Bool(true),
+                _ => Value::Int(1),
+            };
+            let data = column(&kind.name(), &[value, Value::Null, value]);
+            assert_eq!((data.null_count(), data.len(), data.data_type()), (1, 3, &arrow_type(kind)));
+            let values = data.buffers()[0].as_slice();
+            match kind {
+                ColumnType::Number(DType::Bool) => assert_eq!(values, [0b101]),
+                _ => {
+                    let width = values.len() / 3;
+                    assert!(values[width..2 * width].iter().all(|byte| *byte == 0));
+                    assert_eq!(values[..width], values[..width]);
+                }
+            }
+            assert!(column(&kind.name(), &[value]).nulls().is_none());
+            assert_eq!(column(&kind.name(), &[]).len(), 0);
+        }
+    }
+}

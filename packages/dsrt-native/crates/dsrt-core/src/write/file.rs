@@ -1,0 +1,165 @@
+//! One file of a cache while it is written: buffered, never read back, and every failure names the operation.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use blake3::Hasher;
+
+use crate::error::{Error, Result};
+use crate::format::checksum::Digest;
+
+/// Small writes are gathered to this many bytes; larger ones go to the file as they are.
+const BUFFER: usize = 128 << 10;
+
+/// A new file that is written once from front to back (but for [`OutFile::overwrite`]), then made durable.
+pub(super) struct OutFile {
+    file: File,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    len: u64,
+    hasher: Option<Hasher>,
+}
+
+impl OutFile {
+    /// Creates a file that nobody may write to later. It must not exist.
+    pub(super) fn create(path: PathBuf) -> Result<Self> {
+        // POSIX lets the descriptor that creates a file write to it whatever its mode is.
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
+        let file = file.map_err(|e| Error::io(format!("creating {}", path.display()), e))?;
+        Ok(Self { file, path, buffer: Vec::new(), len: 0, hasher: None })
+    }
+
+    /// Bytes written so far, that is, the length of the file when nothing else comes.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Appends `bytes`.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        if bytes.len() >= BUFFER {
+            self.hash(bytes);
+            self.file.write_all(bytes).map_err(|e| self.refused("writing", e))?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Digests what is written from here on.
+    pub(super) fn begin_digest(&mut self) -> Result<()> {
+        self.flush()?;
+        self.hasher = Some(Hasher::new());
+        Ok(())
+    }
+
+    /// The digest of what was written since [`OutFile::begin_digest`], with `more` behind it.
+    pub(super) fn end_digest(&mut self, more: &[u8]) -> Result<Digest> {
+        self.flush()?;
+        let mut hasher = self.hasher.take().unwrap_or_default();
+        Ok(*hasher.update(more).finalize().as_bytes())
+    }
+
+    /// Writes over the first bytes of the file, which were written as a place holder.
+    pub(super) fn overwrite(&mut self, bytes: &[u8]) -> Result<()> {
+        self.flush()?;
+        self.file.seek(SeekFrom::Start(0)).map_err(|e| self.refused("seeking in", e))?;
+        self.file.write_all(bytes).map_err(|e| self.refused("writing", e))?;
+        self.file.seek(SeekFrom::Start(self.len)).map_err(|e| self.refused("seeking in", e))?;
+        Ok(())
+    }
+
+    /// Makes the content durable and closes the file. What a close could report, the sync before it has.
+    pub(super) fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        self.file.sync_all().map_err(|e| self.refused("fsync of", e))?;
+        Ok(self.len)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&self.buffer);
+        }
+        self.file.write_all(&self.buffer).map_err(|e| self.refused("writing", e))?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// BLAKE3 is several times as fast on large pieces, so what is buffered is digested when it is written.
+    fn hash(&mut self, bytes: &[u8]) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes);
+        }
+    }
+
+    fn refused(&self, doing: &str, source: std::io::Error) -> Error {
+        Error::io(format!("{doing} {}", self.path.display()), source)
+    }
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync_directory(path: &Path) -> Result<()> {
+    let synced = File::open(path).and_then(|directory| directory.sync_all());
+    synced.map_err(|e| Error::io(format!("fsync of the directory {}", path.display()), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn small_and_large_writes_keep_their_order_and_the_start_can_be_filled_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        let mut file = OutFile::create(path.clone()).unwrap();
+        let mut expected = vec![0; 4];
+        file.write(&[0; 4]).unwrap();
+        for size in [1, BUFFER - 6, 3, BUFFER, 0, BUFFER + 1, 2] {
+            let piece: Vec<u8> = (0..size).map(|i| (i * 7 + size) as u8).collect();
+            file.write(&piece).unwrap();
+            expected.extend(piece);
+        }
+        file.overwrite(b"head").unwrap();
+        file.write(b"tail").unwrap();
+        expected.extend(b"tail");
+        expected[..4].copy_from_slice(b"head");
+        assert_eq!(file.finish().unwrap(), expected.len() as u64);
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o222, 0);
+    }
+
+    #[test]
+    fn a_digest_covers_what_is_written_between_its_ends() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = OutFile::create(directory.path().join("x")).unwrap();
+        file.write(b"head").unwrap();
+        file.begin_digest().unwrap();
+        let body = vec![7; 3 * BUFFER + 1];
+        file.write(&body[..5]).unwrap();
+        file.write(&body[5..]).unwrap();
+        file.write(b"end").unwrap();
+        let expected = [&body[..], b"end", b"more"].concat();
+        assert_eq!(file.end_digest(b"more").unwrap(), *blake3::hash(&expected).as_bytes());
+        file.write(b"not in it").unwrap();
+    }
+
+    #[test]
+    fn a_failure_names_operation_and_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        std::fs::write(&path, "").unwrap();
+        let error = OutFile::create(path.clone()).err().unwrap();
+        assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(17)));
+        assert!(error.to_string().starts_with(&format!("creating {}", path.display())));
+        let error = sync_directory(&path.join("y")).unwrap_err();
+        assert!(error.to_string().contains("fsync of the directory"));
+    }
+}

@@ -1,0 +1,21 @@
+//! Writing a cache: samples come one after the other, and in the end there is a complete cache or nothing.
+//!
+//! Everything is written into a locked directory beside the target (`work`), made durable, and shown by one
+//! rename (`publish`). What a reader can find at the target is at every moment a whole cache or none.
+
+mod arrow;
+mod column;
+mod file;
+mod lock;
+mod metadata;
+mod plan;
+mod publish;
+mod shard;
+mod size;
+mod value;
+mod work;
+mod writer;
+
+pub use plan::{Encoding, WriterOptions};
+pub use value::{Record, Value};
+pub use writer::{Published, Writer};

@@ -1,0 +1,153 @@
+//! Publication: one rename shows the whole cache at once, or none of it.
+
+use std::path::Path;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::file::sync_directory;
+use super::work::{Work, check_target};
+use crate::error::{Error, Kind, Result};
+
+/// Renames the finished cache to its target and makes that durable. All files are durable already.
+///
+/// Returns what went wrong afterwards, while tidying up: the cache is published then.
+pub(super) fn publish(mut work: Work, replace: bool) -> Result<Vec<String>> {
+    let cache = work.cache();
+    for directory in [&cache.join("fields"), &cache, work.path()] {
+        sync_directory(directory)?;
+    }
+    work.sync_parents()?;
+    check_target(work.target(), replace)?;
+    let exists = replace && work.target().exists();
+    let swapped = if exists { exchange(&cache, work.target()) } else { appear(&cache, work.target()) };
+    match swapped {
+        Ok(()) => {}
+        Err(e) if is_unsupported(e) && exists => swap(&work)?,
+        Err(e) if is_unsupported(e) => rename(&cache, work.target())?,
+        Err(Errno::EXIST) => {
+            let shown = work.target().display();
+            let message = format!("{shown} appeared while this cache was being written; what was written is discarded");
+            return Err(Error::new(Kind::Exists, message));
+        }
+        Err(e) => return Err(Error::io(renaming(&cache, work.target()), e.into())),
+    }
+    let durable = sync_directory(work.parent()).and_then(|()| sync_directory(work.path()));
+    let tidied = work.remove();
+    durable.map_err(|error| {
+        let shown = work.target().display();
+        Error::io(format!("{shown} is published, but whether it survives a power cut is unknown: {error}"), os(&error))
+    })?;
+    Ok(tidied
+        .err()
+        .map(|error| format!("the cache is published, but its work directory stays: {error}"))
+        .into_iter()
+        .collect())
+}
+
+fn os(error: &Error) -> std::io::Error {
+    error.os_code().map_or_else(|| std::io::Error::other("unknown"), std::io::Error::from_raw_os_error)
+}
+
+fn renaming(from: &Path, to: &Path) -> String {
+    format!("renaming {} to {}", from.display(), to.display())
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(|e| Error::io(renaming(from, to), e))
+}
+
+/// A plain rename would silently take the place of an empty directory.
+fn appear(cache: &Path, target: &Path) -> std::result::Result<(), Errno> {
+    renameat_with(CWD, cache, CWD, target, RenameFlags::NOREPLACE)
+}
+
+/// The old cache is in the work directory afterwards, and readers find one of the two at every moment.
+fn exchange(cache: &Path, target: &Path) -> std::result::Result<(), Errno> {
+    renameat_with(CWD, cache, CWD, target, RenameFlags::EXCHANGE)
+}
+
+fn is_unsupported(error: Errno) -> bool {
+    error == Errno::INVAL || error == Errno::NOSYS || error == Errno::NOTSUP || error == Errno::OPNOTSUPP
+}
+
+/// Where two names cannot be exchanged: the target is missing between two renames, and the next writer puts
+/// the old cache back should this one die there.
+fn swap(work: &Work) -> Result<()> {
+    rename(work.target(), &work.old())?;
+    let moved = sync_directory(work.parent())
+        .and_then(|()| sync_directory(work.path()))
+        .and_then(|()| rename(&work.cache(), work.target()));
+    if moved.is_err() {
+        rename(&work.old(), work.target())?;
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(root: &Path, replace: bool) -> Work {
+        let work = Work::create(&root.join("x"), replace).unwrap();
+        std::fs::write(work.cache().join("manifest.json"), "new").unwrap();
+        work
+    }
+
+    fn old(root: &Path) {
+        std::fs::create_dir(root.join("x")).unwrap();
+        std::fs::write(root.join("x/manifest.json"), "old").unwrap();
+    }
+
+    fn content(root: &Path) -> String {
+        assert_eq!(std::fs::read_dir(root).unwrap().count(), 1, "the work directory is gone");
+        std::fs::read_to_string(root.join("x/manifest.json")).unwrap()
+    }
+
+    #[test]
+    fn a_new_cache_appears_and_its_work_directory_goes() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(publish(work(root.path(), false), false).unwrap().is_empty());
+        assert_eq!(content(root.path()), "new");
+    }
+
+    #[test]
+    fn a_rebuilt_cache_takes_the_place_of_the_old_one() {
+        let root = tempfile::tempdir().unwrap();
+        old(root.path());
+        assert!(publish(work(root.path(), true), true).unwrap().is_empty());
+        assert_eq!(content(root.path()), "new");
+    }
+
+    #[test]
+    fn two_renames_do_it_where_names_cannot_be_exchanged() {
+        let root = tempfile::tempdir().unwrap();
+        old(root.path());
+        let mut work = work(root.path(), true);
+        swap(&work).unwrap();
+        assert_eq!(std::fs::read_to_string(work.old().join("manifest.json")).unwrap(), "old");
+        work.remove().unwrap();
+        assert_eq!(content(root.path()), "new");
+    }
+
+    #[test]
+    fn a_swap_that_fails_half_way_puts_the_old_cache_back() {
+        let root = tempfile::tempdir().unwrap();
+        old(root.path());
+        let work = work(root.path(), true);
+        std::fs::remove_dir_all(work.cache()).unwrap();
+        assert_eq!(swap(&work).unwrap_err().kind(), Kind::Io);
+        drop(work);
+        assert_eq!(content(root.path()), "old");
+    }
+
+    #[test]
+    fn what_appears_at_the_target_meanwhile_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let work = work(root.path(), false);
+        std::fs::create_dir(root.path().join("x")).unwrap();
+        assert_eq!(appear(&work.cache(), work.target()), Err(Errno::EXIST));
+        assert_eq!(publish(work, false).unwrap_err().kind(), Kind::Exists);
+        assert_eq!(std::fs::read_dir(root.path().join("x")).unwrap().count(), 0);
+    }
+}

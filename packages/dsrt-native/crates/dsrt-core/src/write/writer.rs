@@ -1,0 +1,214 @@
+//! The writer: one thread, samples in order, straight into the files.
+//!
+//! A sample is judged as a whole before a byte of it is stored, so a refused one leaves the writer as it was.
+//! Once an operation on a file has failed the run is over: after an error of fsync the kernel may have dropped
+//! what was to be written, and a second fsync would report success.
+
+use std::path::{Path, PathBuf};
+
+use super::file::{OutFile, sync_directory};
+use super::metadata::Table;
+use super::plan::WriterOptions;
+use super::publish::publish;
+use super::shard::Shard;
+use super::size::ManifestSize;
+use super::value::{Record, Value, record_problem};
+use super::work::{Work, make_directory};
+use crate::error::{Error, Kind, Result};
+use crate::field::Field;
+use crate::format::checksum::{self, Digest};
+use crate::format::encode::Encoder;
+use crate::format::header;
+use crate::format::manifest::Manifest;
+use crate::format::shard::HEADER;
+
+/// A cache that is being written. Dropped before [`Writer::publish`], it leaves nothing behind.
+pub struct Writer {
+    open: Option<Open>,
+    /// What ended the run, if something did.
+    failure: Option<String>,
+    samples: u64,
+}
+
+/// A cache that was published.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// Its samples.
+    pub samples: u64,
+    /// What went wrong after it was published, while tidying up.
+    pub warnings: Vec<String>,
+}
+
+struct Open {
+    work: Work,
+    options: WriterOptions,
+    manifest: Manifest,
+    size: ManifestSize,
+    encoders: Vec<Encoder>,
+    table: Option<Table>,
+    /// The open shard: one file a field, and how many samples are in all of them. Empty between shards.
+    shard: Vec<Shard>,
+    in_shard: u64,
+}
+
+impl Writer {
+    /// Locks the work directory beside `target` and makes what a cache without samples has. The last part of
+    /// `target` is the cache's name.
+    pub fn create(target: &Path, options: WriterOptions) -> Result<Self> {
+        let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let mut manifest = options.manifest(name)?;
+        let size = ManifestSize::new(manifest.to_bytes().len() as u64);
+        let encoders = options.fields.iter().map(|(field, encoding)| {
+            let encoder = Encoder::new(field, encoding.level, encoding.dictionary.as_deref());
+            encoder.map_err(|error| error.in_field(&field.name))
+        });
+        let encoders = encoders.collect::<Result<Vec<_>>>()?;
+        let work = Work::create(target, options.replace)?;
+        for (field, encoding) in &options.fields {
+            make_directory(&directory(&work, field))?;
+            if let Some(body) = &encoding.dictionary {
+                write_dictionary(&work, field, body)?;
+            }
+        }
+        let table = match &*options.metadata {
+            [] => None,
+            columns => Some(Table::create(&work.cache().join("metadata.arrow"), columns)?),
+        };
+        let open = Open { work, options, manifest, size, encoders, table, shard: Vec::new(), in_shard: 0 };
+        Ok(Self { open: Some(open), failure: None, samples: 0 })
+    }
+
+    /// Appends a sample: a record for each field and a value for each column, in order.
+    ///
+    /// An error of kind `Schema` names the field or column and leaves the writer as it was. Any other one ends
+    /// the run, and what was written is removed.
+    pub fn append(&mut self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
+        let sample = self.samples;
+        let open = self.open()?;
+        open.check(records, row).map_err(|error| error.at_sample(sample))?;
+        match open.store(records, row) {
+            Ok(()) => {
+                self.samples += 1;
+                Ok(())
+            }
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                self.open = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Samples appended so far.
+    pub fn count(&self) -> u64 {
+        self.samples
+    }
+
+    /// Completes the cache and shows it at the target. Success is reported only once it is durable.
+    pub fn publish(mut self) -> Result<Published> {
+        self.open()?;
+        let Some(open) = self.open.take() else {
+            return Err(Error::new(Kind::Internal, "a writer lost its work directory"));
+        };
+        open.publish()
+    }
+
+    /// Removes what was written.
+    pub fn abort(self) {}
+
+    fn open(&mut self) -> Result<&mut Open> {
+        let failure = self.failure.as_deref().unwrap_or_default();
+        let ended = || Error::new(Kind::State, format!("this writer was ended by an error: {failure}"));
+        let open = self.open.as_mut().ok_or_else(ended)?;
+        if open.work.is_ours() {
+            return Ok(open);
+        }
+        Err(Error::new(Kind::State, "this writer belongs to the process that made it, and this is a fork of it"))
+    }
+}
+
+impl Open {
+    fn check(&self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
+        if records.len() != self.options.fields.len() {
+            return Err(Error::new(Kind::Internal, "a sample has another number of records than there are fields"));
+        }
+        for ((field, _), record) in self.options.fields.iter().zip(records) {
+            if let Some(problem) = record_problem(field, record) {
+                return Err(Error::new(Kind::Schema, problem).in_field(&field.name));
+            }
+        }
+        match &self.table {
+            Some(table) => table.check(row),
+            None if row.is_empty() => Ok(()),
+            None => Err(Error::new(Kind::Internal, "a sample has a row and the cache no columns")),
+        }
+    }
+
+    fn store(&mut self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
+        if self.in_shard == 0 {
+            let name = format!("{:05}.shard", self.manifest.shards.len());
+            let files = self.options.fields.iter().map(|(field, _)| directory(&self.work, field).join(&name));
+            self.shard = files.map(Shard::create).collect::<Result<_>>()?;
+        }
+        let fields = self.options.fields.iter().zip(&mut self.shard).zip(&mut self.encoders);
+        for ((((field, _), shard), encoder), record) in fields.zip(records) {
+            let stored = encoder.encode(record.bytes).map_err(|error| error.in_field(&field.name))?;
+            shard.push(field, stored, record.shape)?;
+        }
+        if let Some(table) = &mut self.table {
+            table.push(row)?;
+        }
+        self.in_shard += 1;
+        let full = self.in_shard >= self.options.samples_per_shard;
+        if full || self.shard.iter().any(|shard| shard.stored() >= self.options.shard_bytes) {
+            self.seal()?;
+        }
+        Ok(())
+    }
+
+    /// Closes the shard and makes it durable.
+    fn seal(&mut self) -> Result<()> {
+        for (entry, shard) in self.manifest.fields.iter_mut().zip(self.shard.drain(..)) {
+            entry.files.push(shard.seal(&entry.field)?);
+        }
+        self.manifest.shards.push(self.in_shard);
+        self.manifest.samples += self.in_shard;
+        self.size.add(self.in_shard, self.manifest.fields.iter().filter_map(|entry| entry.files.last()));
+        self.in_shard = 0;
+        self.size.check(self.table.as_ref().map_or(0, Table::chunks))
+    }
+
+    fn publish(mut self) -> Result<Published> {
+        if self.in_shard > 0 {
+            self.seal()?;
+        }
+        for (field, _) in &self.options.fields {
+            sync_directory(&directory(&self.work, field))?;
+        }
+        self.manifest.metadata = self.table.take().map(Table::finish).transpose()?;
+        let bytes = self.manifest.to_bytes();
+        self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
+        let mut file = OutFile::create(self.work.cache().join("manifest.json"))?;
+        file.write(&bytes)?;
+        file.finish()?;
+        let warnings = publish(self.work, self.options.replace)?;
+        Ok(Published { digest: self.manifest.digest, samples: self.manifest.samples, warnings })
+    }
+}
+
+fn directory(work: &Work, field: &Field) -> PathBuf {
+    work.cache().join("fields").join(&*field.name)
+}
+
+fn write_dictionary(work: &Work, field: &Field, body: &[u8]) -> Result<()> {
+    let mut file = OutFile::create(directory(work, field).join("dictionary.bin"))?;
+    let bytes = HEADER + body.len() as u64;
+    file.write(&header::dictionary(bytes, &checksum::digest(body)))?;
+    file.write(body)?;
+    file.finish().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;
