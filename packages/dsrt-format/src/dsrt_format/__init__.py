@@ -23,6 +23,7 @@ from dsrt_format.errors import (
 from dsrt_format.fields import Bytes, Dense, Ragged, Text, Zstd
 from dsrt_format.fingerprint import fingerprint
 from dsrt_format.manifest import Manifest
+from dsrt_format.validate import Problem, validate
 
 if sys.byteorder != "little":
     raise ImportError("DSRT caches are little-endian and this host is big-endian; it is not supported")
@@ -38,6 +39,7 @@ __all__ = [
     "InternalError",
     "Manifest",
     "NotPublishedError",
+    "Problem",
     "Ragged",
     "SchemaError",
     "StaleCacheError",
@@ -47,4 +49,5 @@ __all__ = [
     "Zstd",
     "errors",
     "fingerprint",
+    "validate",
 ]

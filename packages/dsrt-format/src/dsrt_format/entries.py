@@ -3,11 +3,22 @@
 from dataclasses import dataclass
 
 from dsrt_format.dtypes import ITEMSIZE
+from dsrt_format.fields import FieldSpec, codec_name
 from dsrt_format.header import FileType
 
-__all__ = ["CHUNK_BYTES", "MAX_SHARD_SAMPLES", "DictionaryFile", "Field", "MetadataFile", "ShardFile"]
+__all__ = [
+    "CHUNK_BYTES",
+    "MAX_SHARD_SAMPLES",
+    "METADATA_NAME",
+    "DictionaryFile",
+    "Field",
+    "MetadataFile",
+    "ShardFile",
+]
 
 MAX_SHARD_SAMPLES = 2**20
+
+METADATA_NAME = "metadata.arrow"
 
 CHUNK_BYTES = 4 << 20
 """How much of metadata.arrow one digest covers."""
@@ -69,6 +80,20 @@ class Field:
     ndim: int | None = None
     delta: int | None = None
     dictionary: DictionaryFile | None = None
+
+    @classmethod
+    def of(cls, name: str, spec: FieldSpec) -> "Field":
+        """Return the entry of a field that has no files yet."""
+        return cls(
+            name=name,
+            kind=spec.kind,
+            dtype=spec.dtype,
+            codec=codec_name(spec.codec),
+            files=(),
+            shape=spec.shape if spec.kind == "dense" else None,
+            ndim=spec.ndim if spec.kind == "ragged" else None,
+            delta=spec.delta or None,
+        )
 
     @property
     def file_type(self) -> FileType:

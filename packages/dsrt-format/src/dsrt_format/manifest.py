@@ -2,16 +2,17 @@
 
 import json
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsrt_format.checksum import blake3_digest
 from dsrt_format.directory import CacheDirectory
-from dsrt_format.entries import DictionaryFile, Field, MetadataFile, ShardFile
+from dsrt_format.entries import METADATA_NAME, DictionaryFile, Field, MetadataFile, ShardFile
 from dsrt_format.errors import FormatError
 from dsrt_format.manifest_json import parse_manifest
 from dsrt_format.manifest_limits import limit_violations
-from dsrt_format.rules import Violation
+from dsrt_format.rules import Violation, raising
 
 __all__ = ["Manifest", "read_manifest"]
 
@@ -37,7 +38,7 @@ class Manifest:
     fields: tuple[Field, ...]
     metadata: MetadataFile | None = None
     fingerprint: str | None = None
-    attributes: dict[str, Any] | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
 
     @classmethod
@@ -53,14 +54,21 @@ class Manifest:
             FormatError: The manifest breaks another of the rules R001 to R021.
             OSError: The file cannot be read.
         """
-        try:
-            with CacheDirectory(path) as directory:
-                manifest, violations = read_manifest(directory)
+        with raising(FormatError, os.fspath(path)), CacheDirectory(path) as directory:
+            manifest, violations = read_manifest(directory)
             if violations:
                 raise violations[0]
-        except Violation as violation:
-            raise violation.error(FormatError, os.fspath(path)) from None
-        return manifest
+            return manifest
+
+    def files(self) -> Iterator[tuple[str, int, str | None, int | None]]:
+        """Yield every other file of the cache: path inside, length, and field and shard if any."""
+        for entry in self.fields:
+            if entry.dictionary is not None:
+                yield entry.dictionary_name, entry.dictionary.bytes, entry.name, None
+            for shard, file in enumerate(entry.files):
+                yield entry.file_name(shard), file.bytes, entry.name, shard
+        if self.metadata is not None:
+            yield METADATA_NAME, self.metadata.bytes, None, None
 
     @property
     def cache_id(self) -> int:
@@ -79,7 +87,7 @@ class Manifest:
         metadata = self.metadata
         value = {
             "attributes": self.attributes,
-            "fields": [_field_value(field) for field in self.fields],
+            "fields": [_field_value(item) for item in self.fields],
             "fingerprint": self.fingerprint,
             "format": 1,
             "metadata": metadata and {"bytes": metadata.bytes, "chunks": metadata.chunks},
@@ -106,7 +114,7 @@ def read_manifest(directory: CacheDirectory) -> tuple[Manifest, list[Violation]]
         name=value["name"],
         num_samples=value["samples"],
         shards=tuple(value["shards"]),
-        fields=tuple(_field(field) for field in value["fields"]),
+        fields=tuple(_field(item) for item in value["fields"]),
         metadata=metadata and MetadataFile(metadata["bytes"], tuple(metadata["chunks"])),
         fingerprint=value["fingerprint"],
         attributes=value["attributes"],
@@ -136,17 +144,17 @@ def _field(value: dict[str, Any]) -> Field:
     )
 
 
-def _field_value(field: Field) -> dict[str, Any]:
+def _field_value(entry: Field) -> dict[str, Any]:
     value: dict[str, Any] = {
-        "name": field.name,
-        "kind": field.kind,
-        "dtype": field.dtype,
-        "codec": field.codec,
-        "files": [_present(file.__dict__) for file in field.files],
-        "shape": field.shape,
-        "ndim": field.ndim,
-        "delta": field.delta,
-        "dictionary": field.dictionary and field.dictionary.__dict__,
+        "name": entry.name,
+        "kind": entry.kind,
+        "dtype": entry.dtype,
+        "codec": entry.codec,
+        "files": [_present(file.__dict__) for file in entry.files],
+        "shape": entry.shape,
+        "ndim": entry.ndim,
+        "delta": entry.delta,
+        "dictionary": entry.dictionary and entry.dictionary.__dict__,
     }
     return _present(value)
 

@@ -1,8 +1,11 @@
 """The numbered rules that reading enforces, and how a check says that one is broken."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from dsrt_format.errors import FormatError, NotPublishedError, UnknownVersionError
 
-__all__ = ["RULES", "Violation"]
+__all__ = ["RULES", "Violation", "raising"]
 
 RULES: dict[str, str] = {
     "R000": "manifest.json exists and is a regular file",
@@ -75,9 +78,24 @@ class Violation(Exception):  # never leaves the package: callers see a FormatErr
         self.sample = sample if self.sample is None else self.sample
         return self
 
-    def error(self, cls: type[FormatError], cache: str) -> FormatError:
-        """Return the violation as an exception for callers; R000 and R005 have classes of their own."""
-        cls = {"R000": NotPublishedError, "R005": UnknownVersionError}.get(self.rule, cls)
-        return cls(
-            self.message, rule=self.rule, cache=cache, field=self.field, shard=self.shard, sample=self.sample
-        )
+
+@contextmanager
+def raising(cls: type[FormatError], cache: str) -> Iterator[None]:
+    """Turn a violation inside the block into an exception for callers; R000 and R005 have their own classes.
+
+    Args:
+        cls: The class of all others.
+        cache: The path of the cache as it was opened.
+    """
+    try:
+        yield
+    except Violation as violation:
+        special: dict[str, type[FormatError]] = {"R000": NotPublishedError, "R005": UnknownVersionError}
+        raise special.get(violation.rule, cls)(
+            violation.message,
+            rule=violation.rule,
+            cache=cache,
+            field=violation.field,
+            shard=violation.shard,
+            sample=violation.sample,
+        ) from None

@@ -1,0 +1,241 @@
+"""Values of metadata columns: what samples hold, checked and as Arrow stores it, and back."""
+
+import datetime
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrt_format.columns import COLUMN_TYPES, NUMBERS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["arrow_array", "arrow_type", "column_type", "numpy_values", "python_values", "stored_value"]
+
+_NANOSECONDS = {
+    "W": 604_800 * 10**9,
+    "D": 86_400 * 10**9,
+    "h": 3600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+}
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def arrow_type(word: str) -> "pa.DataType":
+    """Return the Arrow type that a column type is stored as."""
+    import pyarrow as pa
+
+    unit, zone = _unit(word)
+    if word.startswith("timestamp"):
+        return pa.timestamp(unit, zone)
+    if word.startswith("duration"):
+        return pa.duration(unit)
+    special = {
+        "bool": pa.bool_(),
+        "string": pa.string_view(),
+        "binary": pa.binary_view(),
+        "date": pa.date32(),
+    }
+    return special.get(word) or pa.from_numpy_dtype(np.dtype(word))
+
+
+def column_type(kind: "pa.DataType") -> str:
+    """Return the column type that is stored as an Arrow type."""
+    return next(word for word in COLUMN_TYPES if arrow_type(word) == kind)
+
+
+def stored_value(word: str, value: Any) -> Any:
+    """Check a value for a column and return it as it is stored; nothing is ever cast silently.
+
+    Args:
+        word: The type of the column.
+        value: None is null. Numbers are Python's or NumPy's: an integer must fit; what goes into a float
+            column must be a float, which is rounded to float32 if that is the type, or an integer that the
+            type holds exactly. Strings are str, binaries bytes, bytearray or memoryview. A date is a
+            `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is UTC),
+            a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do as well, if
+            the unit of the column holds them exactly.
+
+    Returns:
+        None, bool, int, float or `numpy.float32`, str or bytes; for dates the days and for timestamps and
+        durations the units since the epoch.
+
+    Raises:
+        ValueError: The value does not fit; the message says why, without naming column and sample.
+    """
+    if value is None:
+        return None
+    if word == "bool":
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+    elif word == "string":
+        if isinstance(value, str):
+            _check_text(value)
+            return str(value)
+    elif word == "binary":
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value)
+    elif word in ("float32", "float64"):
+        return _float(word, value)
+    elif word in NUMBERS:
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return _in_range(int(value), np.iinfo(word).min, np.iinfo(word).max)
+    else:
+        return _temporal(word, value)
+    raise _refused(word, value)
+
+
+def arrow_array(word: str, values: Sequence[Any]) -> "pa.Array":
+    """Return stored values as an Arrow array with buffers of its own, and a bitmap only if one is null."""
+    import pyarrow as pa
+
+    kind = arrow_type(word)
+    if word in ("bool", "string", "binary"):
+        return pa.array(values, kind)
+    kind_of_value = _numpy_dtype(word)
+    out = np.zeros(
+        len(values), "<i4" if word == "date" else "<i8" if kind_of_value.kind in "mM" else kind_of_value
+    )
+    valid = np.ones(len(values), bool)
+    for i, value in enumerate(values):
+        if value is None:
+            valid[i] = False
+        else:
+            out[i] = value
+    bitmap = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(out)])
+
+
+def numpy_values(word: str, array: "pa.Array") -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the values of an array of numbers, bools or times, and which of them are not null, None for all.
+
+    Dates and timestamps are datetime64, durations timedelta64, in the unit of the column.
+    """
+    bitmap, data = array.buffers()
+    if len(array) == 0 or data is None:
+        return np.zeros(0, _numpy_dtype(word)), None
+    valid = _bits(bitmap, array.offset, len(array)) if array.null_count and bitmap is not None else None
+    if word == "bool":
+        return _bits(data, array.offset, len(array)), valid
+    stored = np.dtype("<i4") if word == "date" else _numpy_dtype(word)
+    values = np.frombuffer(data, stored, len(array), array.offset * stored.itemsize)
+    return (values.astype(np.int64).view(_numpy_dtype(word)) if word == "date" else values), valid
+
+
+def python_values(word: str, array: "pa.Array") -> list[Any]:
+    """Return the values of an array as samples hold them.
+
+    Null is None; the others are bool, int, float, str and bytes. Dates and timestamps are `numpy.datetime64`,
+    durations `numpy.timedelta64` in the unit of the column, because Python's own types hold neither
+    nanoseconds nor years beyond 9999; a UTC column gives them without the zone, which NumPy has not.
+    """
+    if word in ("string", "binary"):
+        # One by one: computing on views is what pyarrow gets wrong.
+        return [value.as_py() for value in array]
+    values, valid = numpy_values(word, array)
+    found = list(values) if values.dtype.kind in "mM" else values.tolist()
+    return found if valid is None else [v if ok else None for v, ok in zip(found, valid, strict=True)]
+
+
+def _numpy_dtype(word: str) -> np.dtype[Any]:
+    if word == "date":
+        return np.dtype("datetime64[D]")
+    if word.startswith("timestamp"):
+        return np.dtype(f"datetime64[{_unit(word)[0]}]")
+    if word.startswith("duration"):
+        return np.dtype(f"timedelta64[{_unit(word)[0]}]")
+    return np.dtype(word)
+
+
+def _unit(word: str) -> tuple[str, str | None]:
+    unit, _, zone = word.partition("[")[2].rstrip("]").partition(", ")
+    return unit, zone or None
+
+
+def _bits(buffer: "pa.Buffer", start: int, count: int) -> NDArray[np.bool_]:
+    packed = np.frombuffer(buffer, np.uint8)
+    return np.unpackbits(packed, count=start + count, bitorder="little")[start:].view(np.bool_)
+
+
+def _refused(word: str, value: object) -> ValueError:
+    return ValueError(f"expected {word} or None, found {value!r:.80} of type {type(value).__name__}")
+
+
+def _in_range(value: int, low: int, high: int) -> int:
+    if not low <= value <= high:
+        raise ValueError(f"{value} is outside {low} to {high}")
+    return value
+
+
+def _check_text(value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"the string holds a lone surrogate at {error.start}, which UTF-8 cannot express"
+        ) from None
+
+
+def _float(word: str, value: Any) -> float | np.float32:
+    if isinstance(value, np.float32):
+        return value if word == "float32" else float(value)
+    if isinstance(value, float | np.floating):
+        found = float(value)
+    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+        found = float(np.dtype(word).type(int(value)))
+        if found != int(value):
+            raise ValueError(f"{value} is not a {word} exactly; give a float if it may be rounded")
+    else:
+        raise _refused(word, value)
+    if word == "float32" and abs(found) > _MAX_FLOAT32 and found not in (np.inf, -np.inf):
+        raise ValueError(f"{found!r} is beyond the range of float32")
+    return found
+
+
+def _temporal(word: str, value: Any) -> int:
+    unit, zone = _unit(word)
+    if word == "date":
+        if isinstance(value, np.datetime64):
+            days = _exact(*_count(value), "D")
+        elif isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+            days = (value - _EPOCH.date()).days
+        else:
+            raise _refused(word, value)
+        return _in_range(days, -(2**31), 2**31 - 1)
+    if word.startswith("timestamp") and isinstance(value, datetime.datetime):
+        if (value.tzinfo is None) != (zone is None):
+            raise ValueError(f"{value!r}: a datetime has a zone if and only if its column is UTC")
+        naive = value if zone is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
+        value = naive - _EPOCH
+    elif not isinstance(
+        value, np.datetime64 if word.startswith("timestamp") else np.timedelta64 | datetime.timedelta
+    ):
+        raise _refused(word, value)
+    if isinstance(value, datetime.timedelta):
+        count, given = value // datetime.timedelta(microseconds=1), "us"
+    else:
+        count, given = _count(value)
+    return _in_range(_exact(count, given, unit), 1 - 2**63, 2**63 - 1)
+
+
+def _count(value: np.datetime64 | np.timedelta64) -> tuple[int, str]:
+    if np.isnat(value):
+        raise ValueError("NaT is no value; give None for null")
+    unit, step = np.datetime_data(value.dtype)
+    return int(value.astype(np.int64)) * step, unit
+
+
+def _exact(count: int, given: str, wanted: str) -> int:
+    if given not in _NANOSECONDS:
+        raise ValueError(f"the unit {given!r} is not known here; use one of {', '.join(_NANOSECONDS)}")
+    found, rest = divmod(count * _NANOSECONDS[given], _NANOSECONDS[wanted])
+    if rest:
+        raise ValueError(f"{count} {given} is no whole number of {wanted}; round it or use a finer column")
+    return found

@@ -1,0 +1,105 @@
+"""A bounds-checked reader of FlatBuffers tables, enough to look at Arrow's messages before a library does.
+
+Source of the layout: the FlatBuffers documentation, "FlatBuffers binary format".
+"""
+
+import struct
+from typing import Any
+
+from dsrt_format.rules import Violation
+
+__all__ = ["Table"]
+
+
+class Table:
+    """A table inside a buffer. Fields are named by their number in the schema.
+
+    Args:
+        data: The buffer that holds the table.
+        position: Where the table begins.
+
+    Raises:
+        Violation: R042, here and in every method, where an offset leaves the buffer.
+    """
+
+    def __init__(self, data: memoryview, position: int) -> None:
+        self._data = data
+        self._position = position
+        self._vtable = position - self._unpack("i", position)
+        self._vtable_bytes = self._unpack("H", self._vtable)
+
+    @classmethod
+    def root(cls, data: memoryview) -> "Table":
+        """Return the outermost table of a buffer."""
+        return cls(data, _unpack(data, "I", 0))
+
+    def scalar(self, field: int, code: str, default: int) -> int:
+        """Return a number; `code` is its letter in the `struct` module."""
+        at = self._field(field)
+        return default if at is None else self._unpack(code, at)
+
+    def table(self, field: int) -> "Table | None":
+        """Return a table, or None if it is absent."""
+        at = self._field(field)
+        return None if at is None else Table(self._data, self._follow(at))
+
+    def text(self, field: int) -> bytes | None:
+        """Return the bytes of a string, or None if it is absent."""
+        found = self._vector(field, 1)
+        return None if found is None else bytes(self._data[found[0] : found[0] + found[1]])
+
+    def structs(self, field: int, layout: str) -> list[tuple[Any, ...]]:
+        """Return a vector of structs or numbers laid out as `struct` has it; absent is empty."""
+        size = struct.calcsize("<" + layout)
+        found = self._vector(field, size)
+        if found is None:
+            return []
+        start, count = found
+        return list(struct.iter_unpack("<" + layout, self._data[start : start + count * size]))
+
+    def tables(self, field: int) -> list["Table"]:
+        """Return a vector of tables; absent is empty."""
+        found = self._vector(field, 4)
+        if found is None:
+            return []
+        start, count = found
+        return [Table(self._data, self._follow(at)) for at in range(start, start + 4 * count, 4)]
+
+    def count(self, field: int) -> int:
+        """Return the number of tables in a vector; absent is 0."""
+        found = self._vector(field, 4)
+        return 0 if found is None else found[1]
+
+    def _field(self, field: int) -> int | None:
+        slot = 4 + 2 * field
+        if slot + 2 > self._vtable_bytes:
+            return None
+        offset = self._unpack("H", self._vtable + slot)
+        return self._position + offset if offset else None
+
+    def _vector(self, field: int, size: int) -> tuple[int, int] | None:
+        at = self._field(field)
+        if at is None:
+            return None
+        start = self._follow(at)
+        count = self._unpack("I", start)
+        if start + 4 + count * size > len(self._data):
+            raise _outside()
+        return start + 4, count
+
+    def _follow(self, at: int) -> int:
+        return at + self._unpack("I", at)
+
+    def _unpack(self, code: str, at: int) -> int:
+        return _unpack(self._data, code, at)
+
+
+def _unpack(data: memoryview, code: str, at: int) -> int:
+    # A negative offset would count from the end.
+    if at < 0 or at + struct.calcsize("<" + code) > len(data):
+        raise _outside()
+    return int(struct.unpack_from("<" + code, data, at)[0])
+
+
+def _outside() -> Violation:
+    return Violation("R042", "metadata.arrow: an offset inside a message leaves the message")

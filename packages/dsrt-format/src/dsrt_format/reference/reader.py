@@ -1,0 +1,105 @@
+"""The plain reader: a whole cache at once, with every check."""
+
+import os
+from functools import cache
+from typing import Any
+
+from dsrt_format.codecs import Decoder
+from dsrt_format.column_values import column_type, python_values
+from dsrt_format.dictionary import check_dictionary_header, read_dictionary
+from dsrt_format.directory import CacheDirectory
+from dsrt_format.entries import Field
+from dsrt_format.errors import DataError, FormatError
+from dsrt_format.manifest import Manifest, read_manifest
+from dsrt_format.metadata import checked_table
+from dsrt_format.payload_values import record_value
+from dsrt_format.rules import Violation, raising
+from dsrt_format.shard import ShardReader
+
+__all__ = ["open_decoder", "read"]
+
+
+def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return all samples of a cache: per sample one dict of its payload fields and its metadata columns.
+
+    Args:
+        path: The directory of the cache.
+
+    Returns:
+        Dense and ragged values are writable arrays of the field's dtype (0-d for the shape ``()``), bytes
+        are bytes, text is str. Of metadata, null is None, dates and timestamps are `numpy.datetime64` and
+        durations `numpy.timedelta64` in the unit of the column, and the others are bool, int, float, str
+        and bytes.
+
+    Raises:
+        NotPublishedError: There is no cache (R000).
+        UnknownVersionError: The cache is of another version of the format (R005).
+        FormatError: The manifest breaks a rule (R001 to R021), or a file is missing or of another
+            length (R030).
+        DataError: What the files hold breaks a rule (R031 to R046). The error names field, shard and sample.
+        ImportError: A field is bfloat16 or float8 and ml_dtypes is not installed.
+        OSError: A file cannot be read.
+    """
+    cache_path = os.fspath(path)
+    with raising(FormatError, cache_path):
+        directory = CacheDirectory(path)
+    with directory:
+        with raising(FormatError, cache_path):
+            manifest = _open(directory)
+        with raising(DataError, cache_path):
+            return _read_samples(directory, manifest)
+
+
+def open_decoder(directory: CacheDirectory, field: Field) -> Decoder:
+    """Return the decoder of a field, with its dictionary if it has one.
+
+    Raises:
+        Violation: R030, R031 or R040.
+    """
+    if field.dictionary is None:
+        return Decoder()
+    with directory.open(field.dictionary_name, field.dictionary.bytes) as file:
+        check_dictionary_header(file, field.dictionary)
+        return Decoder(read_dictionary(file, field.dictionary))
+
+
+def _open(directory: CacheDirectory) -> Manifest:
+    manifest, violations = read_manifest(directory)
+    if violations:
+        raise violations[0]
+    for name, length, field, shard in manifest.files():
+        try:
+            directory.check(name, length)
+        except Violation as violation:
+            raise violation.at(field=field, shard=shard) from None
+    return manifest
+
+
+def _read_samples(directory: CacheDirectory, manifest: Manifest) -> list[dict[str, Any]]:
+    samples: list[dict[str, Any]] = [{} for _ in range(manifest.num_samples)]
+    for field in manifest.fields:
+        # The dictionary is proven when the first record needs it.
+        decoder = cache(lambda field=field: open_decoder(directory, field))
+        first = 0
+        for shard, count in enumerate(manifest.shards):
+            sample = None
+            try:
+                with directory.open(field.file_name(shard), field.files[shard].bytes) as file:
+                    reader = ShardReader(file, field, shard, count, decoder)
+                    reader.check_header()
+                    for sample in range(first, first + count):
+                        data, shape = reader.record(sample - first)
+                        samples[sample][field.name] = record_value(field, data, shape)
+                    sample = None
+                    reader.check_index()
+            except Violation as violation:
+                raise violation.at(field=field.name, shard=shard, sample=sample) from None
+            first += count
+    if manifest.metadata is not None:
+        table = checked_table(directory, manifest)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            word = column_type(column.type)
+            values = (value for chunk in column.chunks for value in python_values(word, chunk))
+            for row, value in zip(samples, values, strict=True):
+                row[name] = value
+    return samples

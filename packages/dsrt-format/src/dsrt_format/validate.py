@@ -1,0 +1,216 @@
+"""The validator: reads everything and returns every problem, instead of raising the first."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from dsrt_format.codecs import Decoder
+from dsrt_format.dictionary import check_dictionary_header, read_dictionary
+from dsrt_format.directory import CacheDirectory
+from dsrt_format.entries import METADATA_NAME, Field
+from dsrt_format.manifest import Manifest, read_manifest
+from dsrt_format.metadata import arrow_table, chunk_violations, map_file, weight_violations
+from dsrt_format.rules import Violation
+from dsrt_format.shard import ShardReader
+
+__all__ = ["MAX_PROBLEMS_PER_RULE", "Problem", "validate"]
+
+MAX_PROBLEMS_PER_RULE = 1000
+
+Kind = Literal["manifest", "file", "dictionary", "record", "metadata"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A place where a cache breaks a rule.
+
+    Attributes:
+        rule: The id of the rule, such as ``"R033"``; see `dsrt_format.rules.RULES`.
+        cache: The path of the cache as it was given.
+        field: The name of the field, or None where it is of no one field; likewise below.
+        shard: The number of the shard.
+        sample: The position of the sample in the cache.
+        message: What was found, what was expected and what to do.
+    """
+
+    rule: str
+    cache: str
+    field: str | None
+    shard: int | None
+    sample: int | None
+    message: str
+
+    @property
+    def kind(self) -> Kind:
+        """What is damaged: the manifest, a whole file, a dictionary, one record or the metadata."""
+        if self.rule < "R030":
+            return "manifest"
+        if self.rule in ("R030", "R031", "R039"):
+            return "file"
+        if self.rule == "R040":
+            return "dictionary"
+        return "record" if self.rule < "R040" else "metadata"
+
+
+def validate(
+    path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None
+) -> list[Problem]:
+    """Read a whole cache with every check of reading (R000 to R046) and return every problem.
+
+    Args:
+        path: The directory of the cache.
+        progress: Called after every file with the bytes that are done and those there are in all.
+
+    Returns:
+        The problems in the order of the files; an empty list is a sound cache. At most 1,000 per rule; a
+        last problem of that rule, without a place, says how many more there are. After R000 to R006 nothing
+        else is looked at. Files of a field (with R021, the file) that the manifest describes wrongly are not
+        opened, and no shard file is if a shard has an impossible number of samples. If a dictionary is
+        damaged, the records of its field are checked up to their checksums.
+
+    Raises:
+        OSError: A file that is there cannot be read.
+    """
+    report = _Report(os.fspath(path))
+    try:
+        with CacheDirectory(path) as directory:
+            manifest, violations = read_manifest(directory)
+            for violation in violations:
+                report.add(violation)
+            _Validation(directory, manifest, violations, report, progress).run()
+    except Violation as violation:
+        report.add(violation)
+    return report.problems()
+
+
+class _Report:
+    def __init__(self, cache: str) -> None:
+        self._cache = cache
+        self._found: list[Problem] = []
+        self._counts: Counter[str] = Counter()
+
+    def add(self, violation: Violation) -> None:
+        self._counts[violation.rule] += 1
+        if self._counts[violation.rule] <= MAX_PROBLEMS_PER_RULE:
+            self._found.append(
+                Problem(
+                    violation.rule,
+                    self._cache,
+                    violation.field,
+                    violation.shard,
+                    violation.sample,
+                    violation.message,
+                )
+            )
+
+    def problems(self) -> list[Problem]:
+        more = [
+            Problem(
+                rule, self._cache, None, None, None, f"{count - MAX_PROBLEMS_PER_RULE} more are not listed"
+            )
+            for rule, count in sorted(self._counts.items())
+            if count > MAX_PROBLEMS_PER_RULE
+        ]
+        return self._found + more
+
+
+class _Validation:
+    """One run over the files of a cache whose manifest could be read."""
+
+    def __init__(
+        self,
+        directory: CacheDirectory,
+        manifest: Manifest,
+        violations: list[Violation],
+        report: _Report,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._directory = directory
+        self._manifest = manifest
+        self._report = report
+        self._progress = progress
+        self._done = 0
+        self._total = sum(max(length, 0) for _, length, _, _ in manifest.files())
+        self._rules = {violation.rule for violation in violations}
+        self._wrong_fields = {v.field for v in violations if v.field is not None and v.rule != "R021"}
+        self._wrong_files = {(v.field, v.shard) for v in violations if v.rule == "R021"}
+
+    def run(self) -> None:
+        for field in self._manifest.fields:
+            if field.name not in self._wrong_fields:
+                self._check_field(field)
+        if self._manifest.metadata is not None and "R012" not in self._rules:
+            self._check_metadata()
+        if self._progress is not None and self._done < self._total:
+            self._progress(self._total, self._total)
+
+    def _advance(self, length: int) -> None:
+        self._done += length
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+    def _check_field(self, field: Field) -> None:
+        decoder = self._decoder(field)
+        first = 0
+        for shard, count in enumerate(self._manifest.shards if "R010" not in self._rules else ()):
+            if (field.name, shard) not in self._wrong_files:
+                try:
+                    self._check_shard(field, shard, first, count, decoder)
+                except Violation as violation:
+                    self._report.add(violation.at(field=field.name, shard=shard))
+                self._advance(field.files[shard].bytes)
+            first += count
+
+    def _decoder(self, field: Field) -> Decoder | None:
+        """Return the decoder of a field, or None if its dictionary is damaged."""
+        if field.dictionary is None:
+            return Decoder()
+        try:
+            with self._directory.open(field.dictionary_name, field.dictionary.bytes) as file:
+                try:
+                    check_dictionary_header(file, field.dictionary)
+                except Violation as violation:
+                    self._report.add(violation.at(field=field.name))
+                return Decoder(read_dictionary(file, field.dictionary))
+        except Violation as violation:
+            self._report.add(violation.at(field=field.name))
+            return None
+        finally:
+            self._advance(field.dictionary.bytes)
+
+    def _check_shard(self, field: Field, shard: int, first: int, count: int, decoder: Decoder | None) -> None:
+        with self._directory.open(field.file_name(shard), field.files[shard].bytes) as file:
+            reader = ShardReader(file, field, shard, count, lambda: decoder or Decoder())
+            for check in (reader.check_header, reader.check_index):
+                try:
+                    check()
+                except Violation as violation:
+                    self._report.add(violation.at(field=field.name, shard=shard))
+            read = reader.stored if decoder is None else reader.record
+            for ordinal in range(count):
+                try:
+                    read(ordinal)
+                except Violation as violation:
+                    if violation.rule == "R030":
+                        raise
+                    self._report.add(violation.at(field=field.name, shard=shard, sample=first + ordinal))
+
+    def _check_metadata(self) -> None:
+        entry = self._manifest.metadata
+        assert entry is not None
+        try:
+            with self._directory.open(METADATA_NAME, entry.bytes) as file:
+                data = map_file(file)
+            sound = True
+            for violation in chunk_violations(data, entry):
+                sound = False
+                self._report.add(violation)
+            if sound:
+                names = {field.name for field in self._manifest.fields}
+                for violation in weight_violations(arrow_table(data, self._manifest.num_samples, names)):
+                    self._report.add(violation)
+        except Violation as violation:
+            self._report.add(violation)
+        self._advance(entry.bytes)
