@@ -1,5 +1,6 @@
 //! Streaming, tested without a cache.
 
+mod engine;
 mod epochs;
 mod plan;
 mod resume;

@@ -1,0 +1,222 @@
+//! Threads that gather ahead, and the consumer that takes what they made in the order of the steps.
+//!
+//! A worker claims the next step, asks for room once it knows how many bytes the batch takes, and puts the batch
+//! into the slot that was made for it when it was claimed: the order is that of the claims, whatever finishes
+//! first. Nobody waits for more than one lock, and nothing of the caller's is called or dropped under it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::plan::{Run, Step};
+use super::ring::{Claim, Head, Ring, Room};
+use crate::error::{Error, Kind, Result};
+
+/// Makes what a step asks for. Called by many threads at once.
+pub trait Work: Send + Sync {
+    /// What is made.
+    type Output;
+
+    /// Makes it. `admission` is asked before memory for the output is taken.
+    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Self::Output>;
+}
+
+/// Keeps what is gathered ahead within bounds.
+pub trait Admission {
+    /// Waits until `bytes` may be taken for this step. An error means that the step is not wanted any more.
+    fn admit(&self, bytes: usize) -> Result<()>;
+}
+
+/// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
+pub struct Engine<O: Send + 'static> {
+    shared: Arc<Shared<O>>,
+    workers: Vec<JoinHandle<()>>,
+    pid: u32,
+}
+
+struct Shared<O> {
+    ring: Mutex<(Ring<O>, bool)>,
+    /// There may be a step to claim, or the end has come.
+    claims: Condvar,
+    /// There may be room, or a step may not be wanted any more.
+    room: Condvar,
+    /// The next result is there, or there will be none.
+    ready: Condvar,
+}
+
+/// What `take` found.
+pub enum Taken<O> {
+    /// The next step, in the generation it was gathered for.
+    Step(u64, Step, Result<O>),
+    /// The time is up.
+    Waiting,
+    /// Nothing is left.
+    End,
+}
+
+impl<O: Send + 'static> Engine<O> {
+    /// Starts `threads` workers that gather up to `prefetch` batches and `max_bytes` bytes ahead.
+    pub fn start(threads: usize, prefetch: usize, max_bytes: usize) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            ring: Mutex::new((Ring::new(prefetch, max_bytes), false)),
+            claims: Condvar::new(),
+            room: Condvar::new(),
+            ready: Condvar::new(),
+        });
+        let mut engine = Self { shared, workers: Vec::new(), pid: std::process::id() };
+        for number in 0..threads {
+            let shared = engine.shared.clone();
+            let worker = std::thread::Builder::new()
+                .name(format!("dsrt-load-{number}"))
+                .spawn(move || shared.serve())
+                .map_err(|e| Error::io(format!("starting thread {number} of {threads} of a loader"), e))?;
+            engine.workers.push(worker);
+        }
+        Ok(engine)
+    }
+
+    /// Whether this process started the threads. A forked child has none of them, and must not touch the rest.
+    pub fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Drops what was gathered ahead and goes on with `job`, if any. Gives the number of the new generation.
+    pub fn restart(&self, job: Option<(Run, Arc<dyn Work<Output = O>>)>) -> u64 {
+        let mut guard = self.shared.lock();
+        let forgotten = guard.0.restart(job);
+        let generation = guard.0.generation();
+        drop(guard);
+        self.shared.claims.notify_all();
+        self.shared.room.notify_all();
+        self.shared.ready.notify_all();
+        drop(forgotten);
+        generation
+    }
+
+    /// Takes the next batch, waiting for it for at most `wait`.
+    pub fn take(&self, wait: Duration) -> Taken<O> {
+        let deadline = Instant::now() + wait;
+        let mut guard = self.shared.lock();
+        loop {
+            match guard.0.take() {
+                Head::Ready(step, result) => {
+                    let generation = guard.0.generation();
+                    drop(guard);
+                    self.shared.claims.notify_one();
+                    self.shared.room.notify_all();
+                    return Taken::Step(generation, step, result);
+                }
+                Head::End => return Taken::End,
+                Head::Pending => {}
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Taken::Waiting;
+            }
+            guard = self.shared.ready.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Number of batches that wait to be taken.
+    pub fn depth(&self) -> usize {
+        self.shared.lock().0.depth()
+    }
+}
+
+impl<O: Send + 'static> Drop for Engine<O> {
+    /// Waits for the threads, each of which ends with the batch it works on.
+    fn drop(&mut self) {
+        let workers = std::mem::take(&mut self.workers);
+        if !self.is_ours() {
+            // In a forked child: the threads do not exist, their locks may be held for ever, and what they were
+            // writing is half done. All of it is left as it is.
+            std::mem::forget(workers);
+            std::mem::forget(self.shared.clone());
+            return;
+        }
+        self.shared.lock().1 = true;
+        self.restart(None);
+        for worker in workers {
+            // A worker that panicked outside of a step has nothing to say here.
+            drop(worker.join());
+        }
+    }
+}
+
+impl<O> Shared<O> {
+    fn lock(&self) -> MutexGuard<'_, (Ring<O>, bool)> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker's life.
+    fn serve(&self) {
+        while let Some(claim) = self.claim() {
+            let result = self.run(&claim);
+            let Claim { generation, number, work, .. } = claim;
+            // Whichever of these was the last owner of anything drops it here, under no lock.
+            drop(work);
+            let finished = self.lock().0.finish(generation, number, result);
+            if let Ok(true) = finished {
+                self.ready.notify_one();
+            }
+            // If it never asked for room, others may have waited for it to do so.
+            self.room.notify_all();
+        }
+    }
+
+    fn claim(&self) -> Option<Claim<O>> {
+        let mut guard = self.lock();
+        loop {
+            if guard.1 {
+                return None;
+            }
+            if let Some(claim) = guard.0.claim() {
+                return Some(claim);
+            }
+            guard = self.claims.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn run(&self, claim: &Claim<O>) -> Result<O> {
+        let admission = Waiting { shared: self, generation: claim.generation, number: claim.number };
+        let work = || claim.work.work(&claim.step, &admission);
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+    }
+}
+
+struct Waiting<'a, O> {
+    shared: &'a Shared<O>,
+    generation: u64,
+    number: u64,
+}
+
+impl<O> Admission for Waiting<'_, O> {
+    fn admit(&self, bytes: usize) -> Result<()> {
+        let mut guard = self.shared.lock();
+        loop {
+            match guard.0.reserve(self.generation, self.number, bytes) {
+                Room::Yes => break,
+                Room::Never => return Err(Error::new(Kind::State, "this batch is not wanted any more")),
+                Room::NotYet => {}
+            }
+            guard = self.shared.room.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        self.shared.room.notify_all();
+        Ok(())
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let what = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    Error::new(
+        Kind::Internal,
+        format!("a thread of the loader panicked: {what}; this is a defect of dsrt, please report it"),
+    )
+}

@@ -1,0 +1,211 @@
+//! Threads that gather ahead, on steps that hold no samples.
+
+use crate::error::{Error, Kind, Result};
+use crate::load::{Admission, Engine, Run, Step, Taken, Work};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+const FOREVER: Duration = Duration::from_secs(60);
+
+/// Counts what is alive, admitted and running.
+#[derive(Default)]
+struct Counts {
+    alive: AtomicUsize,
+    bytes: AtomicUsize,
+    most_alive: AtomicUsize,
+    most_bytes: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+/// What a step becomes here: its position, and its share of the counts.
+struct Made {
+    position: u64,
+    bytes: usize,
+    counts: Arc<Counts>,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.counts.alive.fetch_sub(1, SeqCst);
+        self.counts.bytes.fetch_sub(self.bytes, SeqCst);
+    }
+}
+
+/// A pseudo-random number of each step, by a multiplicative hash.
+fn chance(position: u64, of: u64) -> u64 {
+    (position.wrapping_add(12345).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % of
+}
+
+struct Steps {
+    counts: Arc<Counts>,
+    bytes: fn(u64) -> usize,
+    delay: fn(u64) -> u64,
+    fate: fn(u64) -> Result<()>,
+}
+
+impl Work for Steps {
+    type Output = Made;
+
+    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Made> {
+        self.counts.calls.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_micros((self.delay)(step.position)));
+        (self.fate)(step.position)?;
+        let bytes = (self.bytes)(step.position);
+        admission.admit(bytes)?;
+        let alive = self.counts.alive.fetch_add(1, SeqCst) + 1;
+        let total = self.counts.bytes.fetch_add(bytes, SeqCst) + bytes;
+        self.counts.most_alive.fetch_max(alive, SeqCst);
+        self.counts.most_bytes.fetch_max(total, SeqCst);
+        Ok(Made { position: step.position, bytes, counts: self.counts.clone() })
+    }
+}
+
+fn steps() -> Steps {
+    Steps { counts: Arc::default(), bytes: |_| 1, delay: |_| 0, fate: |_| Ok(()) }
+}
+
+fn run(from: u64, steps: u64) -> Run {
+    Run::endless(from, 1 << 40, 1, Some(steps)).unwrap()
+}
+
+/// Everything that is left: positions, or the kinds of errors.
+fn drain(engine: &Engine<Made>) -> Vec<std::result::Result<u64, Kind>> {
+    let mut all = Vec::new();
+    loop {
+        match engine.take(FOREVER) {
+            Taken::Step(_, step, Ok(made)) => {
+                assert_eq!(step.position, made.position);
+                all.push(Ok(made.position));
+            }
+            Taken::Step(_, _, Err(error)) => all.push(Err(error.kind())),
+            Taken::End => return all,
+            Taken::Waiting => panic!("a step took a minute"),
+        }
+    }
+}
+
+#[test]
+fn steps_come_in_order_whatever_the_threads_and_delays() {
+    for threads in [1, 2, 7, 16] {
+        for prefetch in [1, 3, 32] {
+            let work = Steps { delay: |p| chance(p, 4) * 100, ..steps() };
+            let counts = work.counts.clone();
+            let engine = Engine::start(threads, prefetch, usize::MAX).unwrap();
+            engine.restart(Some((run(5, 100), Arc::new(work))));
+            assert!(drain(&engine).into_iter().eq((5..105).map(Ok)));
+            assert!(counts.most_alive.load(SeqCst) <= prefetch + 1, "one more may be in the consumer's hands");
+            assert_eq!(counts.calls.load(SeqCst), 100);
+        }
+    }
+}
+
+#[test]
+fn no_thread_works_ahead_of_the_bound_in_batches() {
+    let work = steps();
+    let counts = work.counts.clone();
+    let engine = Engine::start(4, 3, usize::MAX).unwrap();
+    engine.restart(Some((run(0, 50), Arc::new(work))));
+    while engine.depth() < 3 {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(counts.calls.load(SeqCst), 3);
+    assert_eq!(drain(&engine).len(), 50);
+}
+
+#[test]
+fn bytes_are_bounded_and_one_batch_always_fits() {
+    let sizes: fn(u64) -> usize = |p| if p % 10 == 3 { 1000 } else { chance(p, 90) as usize };
+    let work = Steps { bytes: sizes, delay: |p| chance(p, 3) * 50, ..steps() };
+    let counts = work.counts.clone();
+    let engine = Engine::start(6, 64, 200).unwrap();
+    engine.restart(Some((run(0, 200), Arc::new(work))));
+    assert_eq!(drain(&engine).len(), 200);
+    // A large one stands alone, until it is in the consumer's hands.
+    assert!(counts.most_bytes.load(SeqCst) <= 1000 + 200);
+
+    let small = Steps { bytes: |_| 100, ..steps() };
+    let counts = small.counts.clone();
+    engine.restart(Some((run(0, 100), Arc::new(small))));
+    assert_eq!(drain(&engine).len(), 100);
+    assert!(counts.most_bytes.load(SeqCst) <= 300);
+}
+
+#[test]
+fn an_error_belongs_to_its_batch() {
+    let fate: fn(u64) -> Result<()> = |p| if p == 2 { Err(Error::new(Kind::Data, "bad")) } else { Ok(()) };
+    let engine = Engine::start(3, 4, 1000).unwrap();
+    engine.restart(Some((run(0, 5), Arc::new(Steps { fate, ..steps() }))));
+    assert_eq!(drain(&engine), [Ok(0), Ok(1), Err(Kind::Data), Ok(3), Ok(4)]);
+}
+
+#[test]
+fn a_panic_is_an_internal_error_of_its_batch() {
+    let fate: fn(u64) -> Result<()> = |p| if p == 1 { panic!("at position {p}") } else { Ok(()) };
+    let engine = Engine::start(1, 4, 1000).unwrap();
+    engine.restart(Some((run(0, 3), Arc::new(Steps { fate, ..steps() }))));
+    assert_eq!(drain(&engine), [Ok(0), Err(Kind::Internal), Ok(2)]);
+}
+
+#[test]
+fn a_restart_drops_what_was_gathered_and_goes_on_elsewhere() {
+    let engine = Engine::start(4, 8, 100).unwrap();
+    let mut work = Vec::new();
+    for round in 0..50 {
+        let steps = Steps { delay: |p| chance(p, 5) * 30, bytes: |p| 10 + chance(p, 60) as usize, ..steps() };
+        work.push(steps.counts.clone());
+        let generation = engine.restart(Some((run(round * 1000, 100), Arc::new(steps))));
+        for step in 0..chance(round, 12) {
+            match engine.take(FOREVER) {
+                Taken::Step(of, _, Ok(made)) => assert_eq!((of, made.position), (generation, round * 1000 + step)),
+                _ => panic!("the step is missing"),
+            }
+        }
+    }
+    engine.restart(None);
+    assert!(matches!(engine.take(FOREVER), Taken::End));
+    drop(engine);
+    assert!(work.iter().all(|counts| counts.alive.load(SeqCst) == 0 && Arc::strong_count(counts) == 1));
+}
+
+#[test]
+fn dropping_an_engine_ends_its_threads_whatever_they_do() {
+    for round in 0..100 {
+        let slow = Steps { delay: |p| chance(p, 7) * 40, bytes: |_| 60, ..steps() };
+        let counts = slow.counts.clone();
+        let engine = Engine::start(5, 6, 100).unwrap();
+        engine.restart(Some((run(round, 1000), Arc::new(slow))));
+        for _ in 0..round % 4 {
+            drop(engine.take(FOREVER));
+        }
+        drop(engine);
+        assert_eq!(counts.alive.load(SeqCst), 0);
+        assert_eq!(Arc::strong_count(&counts), 1, "no thread holds anything");
+    }
+}
+
+#[test]
+fn taking_gives_up_when_its_time_is_up_and_loses_nothing() {
+    let engine = Engine::start(1, 2, 100).unwrap();
+    engine.restart(Some((run(0, 2), Arc::new(Steps { delay: |_| 30_000, ..steps() }))));
+    let mut waited = 0;
+    let first = loop {
+        match engine.take(Duration::from_millis(1)) {
+            Taken::Waiting => waited += 1,
+            Taken::Step(_, step, Ok(_)) => break step.position,
+            _ => panic!("neither a step nor a wait"),
+        }
+    };
+    assert!(waited > 0 && first == 0);
+    assert_eq!(drain(&engine), [Ok(1)]);
+}
+
+#[test]
+fn an_engine_without_work_is_at_its_end() {
+    let engine = Engine::<Made>::start(2, 2, 2).unwrap();
+    assert!(matches!(engine.take(FOREVER), Taken::End));
+    assert!(engine.is_ours() && engine.depth() == 0);
+    engine.restart(Some((run(0, 0), Arc::new(steps()))));
+    assert!(matches!(engine.take(FOREVER), Taken::End));
+}
