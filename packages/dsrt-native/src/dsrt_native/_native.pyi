@@ -2,6 +2,8 @@
 
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 __version__: str
@@ -22,8 +24,7 @@ class Batch:
     def strings(self, column: int) -> list[str | bytes | None]:
         """The strings of a column as a list of str, or bytes, or None for null."""
 
-@final
-class View:
-    """Read-only bytes that something of the core keeps alive: a stretch of a mapped file, or weights."""
-
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+def order_rows(
+    order: str, n: int, seed: int, start: int, count: int, weights: NDArray[np.float64] | None = None
+) -> memoryview:
+    """The rows at `count` positions from `start` on, as int64."""

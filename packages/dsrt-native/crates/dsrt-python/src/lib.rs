@@ -1,10 +1,13 @@
 //! The extension module `dsrt_native._native`: registers the bindings, one file per concept of the core.
 
+#[allow(dead_code)]
+mod arrow;
 mod batch;
 #[allow(dead_code)] // the bindings that release the GIL follow
 mod error;
 #[allow(dead_code)] // the loader, which lends memory to batches, follows
 mod memory;
+mod order;
 
 use pyo3::prelude::*;
 
@@ -15,5 +18,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Figures of a debug build say nothing; whoever measures asks this first.
     module.add("__build_profile__", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     module.add_class::<batch::PyBatch>()?;
-    module.add_class::<memory::PyView>()
+    module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

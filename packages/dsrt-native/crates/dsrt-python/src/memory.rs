@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::ffi::c_int;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use dsrt_core::batch::{ALIGNMENT, Allocator, Buffer, Span};
 use dsrt_core::{Error, Kind, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
 /// The address of bytes that some object keeps alive and in place.
 pub struct Bytes(NonNull<[u8]>);
@@ -62,25 +64,43 @@ impl Bytes {
     }
 }
 
-/// Read-only bytes that something of the core keeps alive: a stretch of a mapped file, or weights.
+/// Read-only bytes that something of the core keeps alive: a stretch of a mapped file, or numbers. Python gets a
+/// `memoryview` of it.
 #[pyclass(frozen, name = "View", module = "dsrt_native._native")]
-pub struct PyView {
+pub struct View {
     bytes: Bytes,
     /// Only to be dropped with the view.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
-impl PyView {
-    /// The bytes that `find` shows in `owner`. They must not move when the owner does, as those of a shared or
-    /// boxed owner never do.
-    pub fn new<T: Any + Send + Sync>(owner: std::sync::Arc<T>, find: impl FnOnce(&T) -> &[u8]) -> Self {
+/// Numbers every byte of which is part of their value.
+pub trait Number: Send + Sync + 'static {}
+impl Number for u64 {}
+impl Number for f64 {}
+
+impl View {
+    /// The bytes that `find` shows in `owner`. They must not move when the handle does, as those of a map never do.
+    pub fn new<T: Any + Send + Sync>(owner: Arc<T>, find: impl FnOnce(&T) -> &[u8]) -> Self {
         let bytes = Bytes::of(find(&owner));
         Self { bytes, _owner: Box::new(owner) }
+    }
+
+    /// The bytes of shared numbers, in native order.
+    pub fn of_numbers<T: Number>(numbers: Arc<[T]>) -> Self {
+        let start = numbers.as_ptr().cast::<u8>();
+        // SAFETY: the numbers are alive and in place as long as the owner, and have no padding.
+        let bytes = Bytes::of(unsafe { std::slice::from_raw_parts(start, size_of_val(&*numbers)) });
+        Self { bytes, _owner: Box::new(numbers) }
+    }
+
+    /// As Python gets it.
+    pub fn shown(self, py: Python<'_>) -> PyResult<Bound<'_, PyMemoryView>> {
+        PyMemoryView::from(Bound::new(py, self)?.as_any())
     }
 }
 
 #[pymethods]
-impl PyView {
+impl View {
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         // SAFETY: the view owns what holds its bytes; they are lent for reading only.
         unsafe { slf.get().bytes.lend(slf.as_any(), view, flags, true) }
