@@ -25,6 +25,7 @@ __all__ = [
     "chunk_violations",
     "read_table",
     "weight_violations",
+    "without_views",
 ]
 
 
@@ -50,7 +51,7 @@ def read_table(
         return None
     with raising(DataError, os.fspath(path)), CacheDirectory(path) as directory:
         table = checked_table(directory, manifest)
-    return table if views else _without_views(table)
+    return table if views else without_views(table)
 
 
 def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
@@ -144,7 +145,8 @@ def weight_violations(table: "pa.Table") -> Iterator[Violation]:
         first += len(chunk)
 
 
-def _without_views(table: "pa.Table") -> "pa.Table":
+def without_views(table: "pa.Table") -> "pa.Table":
+    """Return a table with large_string and large_binary for the views, which pyarrow cannot compute on."""
     import pyarrow as pa
 
     large = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
