@@ -4,6 +4,7 @@
 //! the writer. Integers in files are little-endian.
 
 pub mod checksum;
+pub mod codec;
 pub mod encode;
 pub mod header;
 pub mod json;

@@ -1,5 +1,16 @@
 //! Published caches: opening them, and reading samples with every byte checked.
 
+mod cache;
+mod directory;
+mod field;
 pub mod gather;
+mod lengths;
+mod locate;
+mod payload;
+mod shard;
+mod slice;
 
+pub use cache::Cache;
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};
+pub use payload::PayloadSource;
+pub use slice::Slice;

@@ -1,0 +1,154 @@
+//! Stored bytes to record bytes, into the place where they are wanted.
+
+use std::cell::RefCell;
+
+use zstd_safe::{DCtx, DDict};
+
+use super::delta;
+use crate::error::{Error, Kind, Result};
+use crate::field::{Codec, Field};
+
+thread_local! {
+    /// One context a thread, because making one costs more than decoding a small record.
+    static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
+
+/// A dictionary, prepared for decoding.
+///
+/// It holds a copy of its bytes: they are at most 1 MiB, and so the bytes that were checked are the bytes that are
+/// used, whatever becomes of the file.
+pub struct Dictionary(DDict<'static>);
+
+impl Dictionary {
+    /// Prepares the body of a dictionary file (R040).
+    pub fn load(body: &[u8]) -> Result<Self> {
+        let refused = || Error::rule(Kind::Format, 40, "the dictionary does not load: it is a damaged trained one");
+        DDict::try_create(body).map(Self).ok_or_else(refused)
+    }
+}
+
+/// Decodes a record of `field` into `out`, which has exactly its size (R037), and undoes the delta filter.
+///
+/// After an error, what `out` holds means nothing.
+pub fn decode(field: &Field, dictionary: Option<&Dictionary>, stored: &[u8], out: &mut [u8]) -> Result<()> {
+    if field.codec == Codec::Raw {
+        if stored.len() != out.len() {
+            return Err(Error::new(Kind::Internal, "a raw record has another size than was planned"));
+        }
+        out.copy_from_slice(stored);
+        return Ok(());
+    }
+    // libzstd would go on with a second frame.
+    match zstd_safe::find_frame_compressed_size(stored) {
+        Ok(length) if length == stored.len() => {}
+        Ok(length) => {
+            let rest = stored.len().saturating_sub(length);
+            return Err(breach(format!("{rest} bytes follow the zstd frame")));
+        }
+        Err(code) => return Err(breach(zstd_safe::get_error_name(code))),
+    }
+    let decoded = CONTEXT.with(|context| {
+        let mut context = context.try_borrow_mut().map_err(|_| Error::new(Kind::Internal, "zstd calls itself"))?;
+        if context.is_none() {
+            *context = DCtx::try_create();
+        }
+        let context = context.as_mut().ok_or_else(|| Error::new(Kind::Memory, "no memory for a zstd context"))?;
+        let result = match dictionary {
+            Some(dictionary) => context.decompress_using_ddict(out, stored, &dictionary.0),
+            None => context.decompress(out, stored),
+        };
+        result.map_err(|code| breach(zstd_safe::get_error_name(code)))
+    })?;
+    if decoded != out.len() {
+        return Err(breach(format!("the zstd frame decodes to {decoded} bytes, its header says {}", out.len())));
+    }
+    delta::undo(out, field.delta);
+    Ok(())
+}
+
+fn breach(what: impl AsRef<str>) -> Error {
+    Error::rule(Kind::Format, 37, format!("the stored record does not decode: {}", what.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::field::FieldKind;
+    use crate::format::codec::check_frame;
+    use proptest::prelude::*;
+
+    fn field(codec: Codec, delta: u8) -> Field {
+        Field { name: "x".into(), kind: FieldKind::Bytes, dtype: DType::UInt8, codec, delta }
+    }
+
+    fn compressed(bytes: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; zstd_safe::compress_bound(bytes.len())];
+        let length = zstd_safe::compress(&mut out[..], bytes, 3).unwrap();
+        out.truncate(length);
+        out
+    }
+
+    fn decoded(stored: &[u8], size: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; size];
+        decode(&field(Codec::Zstd, 0), None, stored, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn one_whole_frame_decodes_and_nothing_else() {
+        let text = b"a record of a few bytes, a record of a few bytes, a record of a few bytes";
+        let frame = compressed(text);
+        assert_eq!(decoded(&frame, text.len()).unwrap(), text);
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+        for bad in [
+            [&frame[..], &[0]].concat(),
+            [&frame[..], &compressed(b"")].concat(),
+            [&frame[..], &skippable].concat(),
+            frame[..frame.len() - 1].to_vec(),
+        ] {
+            assert_eq!(decoded(&bad, text.len()).unwrap_err().rule_number(), Some(37));
+        }
+        for size in [0, text.len() - 1, text.len() + 1] {
+            assert_eq!(decoded(&frame, size).unwrap_err().rule_number(), Some(37));
+        }
+    }
+
+    #[test]
+    fn an_empty_record_is_a_frame_like_any_other() {
+        let frame = compressed(b"");
+        check_frame(&frame, 0).unwrap();
+        assert_eq!(decoded(&frame, 0).unwrap(), b"");
+        assert_eq!(decoded(b"", 0).unwrap_err().rule_number(), Some(37));
+    }
+
+    #[test]
+    fn a_dictionary_is_needed_where_it_was_used() {
+        let words: Vec<u8> =
+            (0..4096u32).map(|i| (i.wrapping_mul(i).wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+        let mut context = zstd_safe::CCtx::create();
+        let mut frame = vec![0; 400];
+        let prepared = zstd_safe::CDict::create(&words, 3);
+        let length = context.compress_using_cdict(&mut frame[..], &words[1000..1256], &prepared).unwrap();
+        frame.truncate(length);
+        assert!(length < 32, "{length}");
+        let dictionary = Dictionary::load(&words).unwrap();
+        let mut out = vec![0; 256];
+        decode(&field(Codec::ZstdDict, 0), Some(&dictionary), &frame, &mut out).unwrap();
+        assert_eq!(out, words[1000..1256]);
+        // The context keeps nothing of the dictionary.
+        assert!(decoded(&frame, 256).is_err());
+        assert_eq!(Dictionary::load(b"\x37\xA4\x30\xEC1234").err().unwrap().rule_number(), Some(40));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<u16>(), bit in 0u8..8) {
+            let mut frame = compressed(&bytes);
+            let at = usize::from(at) % frame.len();
+            frame[at] ^= 1u8 << bit;
+            if let Ok(out) = decoded(&frame, bytes.len()) {
+                prop_assert_eq!(out.len(), bytes.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! An open cache: its manifest in memory, its files opened when they are first needed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+use super::directory::Directory;
+use super::field::{FieldFiles, FieldReader, dictionary_name};
+use super::locate::Locator;
+use super::shard;
+use crate::error::{Error, Kind, Result};
+use crate::format::manifest::Manifest;
+
+/// The metadata's file.
+pub(super) const METADATA: &str = "metadata.arrow";
+
+/// A published cache, open for reading. Clones are the same handle.
+///
+/// Any thread may use it. It holds no lock that a fork could leave locked: what is opened lazily is published by
+/// one compare-and-swap, and whoever loses the race drops what it opened.
+#[derive(Clone)]
+pub struct Cache(Arc<Shared>);
+
+struct Shared {
+    path: Arc<str>,
+    manifest: Manifest,
+    locator: Locator,
+    verify: bool,
+    /// None once closed. A read that is under way keeps what it uses.
+    files: ArcSwapOption<Files>,
+}
+
+/// Everything of a cache that must be given back to the operating system.
+pub(super) struct Files {
+    pub(super) directory: Directory,
+    pub(super) fields: Vec<FieldFiles>,
+}
+
+impl Cache {
+    /// Opens the cache in directory `path`: reads its manifest (R000 to R021) and checks that every file is there, with
+    /// its length (R030). Nothing is mapped. `verify` false leaves out the checksums of records (R033) later on, and
+    /// nothing else.
+    pub fn open(path: &Path, verify: bool) -> Result<Self> {
+        let name: Arc<str> = path.to_string_lossy().into();
+        Self::open_named(path, &name, verify).map_err(|error| error.in_cache(&name))
+    }
+
+    fn open_named(path: &Path, name: &Arc<str>, verify: bool) -> Result<Self> {
+        let directory = Directory::open(path)?;
+        let manifest = Manifest::parse(&directory.manifest()?)?;
+        check_files(&directory, &manifest)?;
+        let locator = Locator::new(&manifest.shards)?;
+        let fields = manifest.fields.iter().map(|entry| FieldFiles::new(entry.files.len())).collect::<Result<_>>()?;
+        let files = Arc::new(Files { directory, fields });
+        let path = name.clone();
+        Ok(Self(Arc::new(Shared { path, manifest, locator, verify, files: ArcSwapOption::new(Some(files)) })))
+    }
+
+    /// The path it was opened by, for messages.
+    pub fn path(&self) -> &Arc<str> {
+        &self.0.path
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// Its number in tables of samples: `cache_id`.
+    pub fn id(&self) -> i64 {
+        self.0.manifest.cache_id()
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> u64 {
+        self.0.manifest.samples
+    }
+
+    /// Whether it has no samples.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether checksums of records are compared.
+    pub fn verify(&self) -> bool {
+        self.0.verify
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.files.load().is_none()
+    }
+
+    /// Gives files and mappings back, as soon as the reads and views that use them end. Every later read is an error
+    /// of [`Kind::State`]; what is known from the manifest stays known.
+    pub fn close(&self) {
+        self.0.files.store(None);
+    }
+
+    pub(super) fn files(&self) -> Result<Arc<Files>> {
+        let closed =
+            || Error::new(Kind::State, "the cache is closed; open it again to read from it").in_cache(self.path());
+        self.0.files.load_full().ok_or_else(closed)
+    }
+
+    pub(super) fn locator(&self) -> &Locator {
+        &self.0.locator
+    }
+
+    pub(super) fn field(&self, field: usize) -> Result<FieldReader> {
+        FieldReader::new(self.clone(), field)
+    }
+}
+
+/// R030 of every file.
+fn check_files(directory: &Directory, manifest: &Manifest) -> Result<()> {
+    for entry in &manifest.fields {
+        let field = &entry.field;
+        if let Some(dictionary) = &entry.dictionary {
+            let name = dictionary_name(field);
+            directory.check(&name, dictionary.bytes).map_err(|e| e.in_field(&field.name))?;
+        }
+        for (number, file) in (0..).zip(&entry.files) {
+            let name = shard::file_name(field, number);
+            directory.check(&name, file.bytes).map_err(|e| e.in_field(&field.name).in_shard(number))?;
+        }
+    }
+    match &manifest.metadata {
+        Some(metadata) => directory.check(METADATA, metadata.bytes),
+        None => Ok(()),
+    }
+}

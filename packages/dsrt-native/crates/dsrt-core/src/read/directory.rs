@@ -1,0 +1,145 @@
+//! The directory of a cache: every file is opened relative to one handle of it, so that a path which is swapped for
+//! another build never mixes the two.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use memmap2::{Mmap, MmapOptions};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::error::{Error, Kind, Result};
+use crate::format::manifest::MAX_BYTES;
+
+/// The file whose presence makes a directory a cache.
+const MANIFEST: &str = "manifest.json";
+
+/// A file that is not there, or cannot be what it should: broken links, a socket, a file in the place of a directory.
+const ABSENT: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
+
+/// An open directory.
+pub(super) struct Directory(OwnedFd);
+
+impl Directory {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match openat(CWD, path, flags, Mode::empty()) {
+            Ok(directory) => Ok(Self(directory)),
+            Err(error) if ABSENT.contains(&error) => Err(not_published("there is no directory at this path")),
+            Err(error) => Err(Error::io("cannot open the directory", error.into())),
+        }
+    }
+
+    /// The bytes of the manifest (R000, R001).
+    pub(super) fn manifest(&self) -> Result<Vec<u8>> {
+        let file = match self.open_file(MANIFEST) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Err(not_published("there is no manifest.json in the directory")),
+            Err(error) => return Err(error),
+        };
+        let stat = fstat(&file).map_err(|e| Error::io("cannot examine manifest.json", e.into()))?;
+        if !is_regular(&stat) {
+            return Err(not_published("manifest.json is not a regular file"));
+        }
+        let length = length(&stat);
+        if length > MAX_BYTES {
+            let message = format!("manifest.json has {length} bytes; the format allows {MAX_BYTES}");
+            return Err(Error::rule(Kind::Format, 1, message));
+        }
+        let mut bytes = Vec::new();
+        bytes
+            .try_reserve_exact(length as usize)
+            .map_err(|_| Error::new(Kind::Memory, "the manifest is too large for the memory"))?;
+        // One byte beyond the limit shows a file that has grown, which rule R001 refuses where it is parsed.
+        let read = File::from(file).take(MAX_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(|e| Error::io("cannot read manifest.json", e))?;
+        Ok(bytes)
+    }
+
+    /// Checks that there is a regular file of that length (R030).
+    pub(super) fn check(&self, name: &str, bytes: u64) -> Result<()> {
+        match statat(&self.0, name, AtFlags::empty()) {
+            Ok(stat) => check_stat(name, &stat, bytes),
+            Err(error) if ABSENT.contains(&error) => Err(absent(name)),
+            Err(error) => Err(Error::io(format!("cannot examine {name}"), error.into())),
+        }
+    }
+
+    /// Maps a file of that length, at least 1 byte (R030).
+    pub(super) fn map(&self, name: &str, bytes: u64) -> Result<Mmap> {
+        let file = self.regular(name, bytes)?;
+        let length =
+            usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
+        // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
+        // the format and not of the operating system: bytes that change all the same are other bytes, which every
+        // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
+        // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
+        // documented behaviour and not undefined.
+        let map = unsafe { MmapOptions::new().len(length).map(&File::from(file)) };
+        map.map_err(|e| Error::io(format!("cannot map {name}"), e))
+    }
+
+    /// The bytes of a small file of that length (R030).
+    pub(super) fn read(&self, name: &str, bytes: u64) -> Result<Vec<u8>> {
+        let file = self.regular(name, bytes)?;
+        let mut content = Vec::new();
+        let reserved = usize::try_from(bytes).ok().and_then(|length| content.try_reserve_exact(length).ok());
+        reserved.ok_or_else(|| Error::new(Kind::Memory, format!("{name} is too large for the memory")))?;
+        let read = File::from(file).take(bytes).read_to_end(&mut content);
+        read.map_err(|e| Error::io(format!("cannot read {name}"), e))?;
+        if content.len() as u64 == bytes { Ok(content) } else { Err(other_length(name, content.len() as u64, bytes)) }
+    }
+
+    fn regular(&self, name: &str, bytes: u64) -> Result<OwnedFd> {
+        let file = self.open_file(name)?.ok_or_else(|| absent(name))?;
+        let stat = fstat(&file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
+        check_stat(name, &stat, bytes)?;
+        Ok(file)
+    }
+
+    /// Opens for reading without waiting, so that a pipe in the place of a file does not block for ever.
+    fn open_file(&self, name: &str) -> Result<Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        match openat(&self.0, name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if ABSENT.contains(&error) => Ok(None),
+            Err(error) => Err(Error::io(format!("cannot open {name}"), error.into())),
+        }
+    }
+}
+
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+fn length(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+fn check_stat(name: &str, stat: &Stat, bytes: u64) -> Result<()> {
+    if !is_regular(stat) {
+        return Err(breach(format!("{name} is not a regular file")));
+    }
+    if length(stat) != bytes {
+        return Err(other_length(name, length(stat), bytes));
+    }
+    Ok(())
+}
+
+fn other_length(name: &str, found: u64, expected: u64) -> Error {
+    breach(format!("{name} has {found} bytes and the manifest says {expected}; copy or build the cache anew"))
+}
+
+fn absent(name: &str) -> Error {
+    breach(format!("{name} is missing; copy or build the cache anew"))
+}
+
+fn breach(message: String) -> Error {
+    Error::rule(Kind::Format, 30, message)
+}
+
+fn not_published(what: &str) -> Error {
+    Error::rule(Kind::NotPublished, 0, format!("no cache is published here: {what}"))
+}

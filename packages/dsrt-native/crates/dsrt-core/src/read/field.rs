@@ -1,0 +1,136 @@
+//! The files of one payload field in one cache, opened lazily.
+
+use std::sync::Arc;
+
+use once_cell::race::OnceBox;
+
+use super::cache::{Cache, Files};
+use super::shard::{Record, Shard};
+use crate::error::{Error, Kind, Result};
+use crate::field::Field;
+use crate::format::checksum::digest;
+use crate::format::codec::Dictionary;
+use crate::format::header;
+use crate::format::manifest::FieldEntry;
+use crate::format::shard::HEADER;
+
+/// What is open of a field.
+pub(super) struct FieldFiles {
+    shards: Vec<OnceBox<Shard>>,
+    dictionary: OnceBox<Dictionary>,
+}
+
+impl FieldFiles {
+    pub(super) fn new(shards: usize) -> Result<Self> {
+        let mut slots = Vec::new();
+        let memory = |_| Error::new(Kind::Memory, "the manifest lists too many shards for the memory");
+        slots.try_reserve_exact(shards).map_err(memory)?;
+        slots.resize_with(shards, OnceBox::new);
+        Ok(Self { shards: slots, dictionary: OnceBox::new() })
+    }
+}
+
+/// A field of a cache that stays open as long as this does.
+pub(super) struct FieldReader {
+    cache: Cache,
+    files: Arc<Files>,
+    field: usize,
+}
+
+impl FieldReader {
+    pub(super) fn new(cache: Cache, field: usize) -> Result<Self> {
+        let files = cache.files()?;
+        if field >= cache.manifest().fields.len() {
+            return Err(Error::new(Kind::Internal, "there is no field of that number"));
+        }
+        Ok(Self { cache, files, field })
+    }
+
+    pub(super) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub(super) fn entry(&self) -> Result<&FieldEntry> {
+        self.cache.manifest().fields.get(self.field).ok_or_else(lost)
+    }
+
+    pub(super) fn field(&self) -> Result<&Field> {
+        Ok(&self.entry()?.field)
+    }
+
+    fn slots(&self) -> Result<&FieldFiles> {
+        self.files.fields.get(self.field).ok_or_else(lost)
+    }
+
+    /// Shard and ordinal of a sample.
+    pub(super) fn locate(&self, sample: u64) -> Result<(u32, u64)> {
+        self.cache.locator().find(sample).ok_or_else(|| {
+            let samples = self.cache.len();
+            Error::new(Kind::Index, format!("there is no sample {sample}: the cache has {samples}"))
+        })
+    }
+
+    /// The shard of that number, opened and checked if it was not yet (R030, R031).
+    pub(super) fn shard(&self, number: u32) -> Result<&Shard> {
+        let slot = self.slots()?.shards.get(number as usize).ok_or_else(lost)?;
+        slot.get_or_try_init(|| {
+            let count = self.cache.manifest().shards.get(number as usize).copied().ok_or_else(lost)?;
+            Shard::open(&self.files.directory, self.entry()?, number.into(), count).map(Box::new)
+        })
+    }
+
+    /// The dictionary, if the field has one, read and checked if it was not yet (R030, R031, R040).
+    pub(super) fn dictionary(&self) -> Result<Option<&Dictionary>> {
+        let entry = self.entry()?;
+        let Some(file) = &entry.dictionary else { return Ok(None) };
+        let dictionary = self.slots()?.dictionary.get_or_try_init(|| {
+            let name = dictionary_name(&entry.field);
+            let bytes = self.files.directory.read(&name, file.bytes)?;
+            let (found, body) = bytes.split_at_checked(HEADER as usize).ok_or_else(lost)?;
+            if found != header::dictionary(file.bytes, &file.body) {
+                let message =
+                    format!("the header of {name} is not the one the manifest implies: it is another build's");
+                return Err(Error::rule(Kind::Format, 31, message));
+            }
+            if digest(body) != file.body {
+                let message = format!("{name} does not match its digest; copy or build the cache anew");
+                return Err(Error::rule(Kind::Format, 40, message));
+            }
+            Dictionary::load(body).map(Box::new)
+        });
+        dictionary.map(Some)
+    }
+
+    /// The record of a sample in an indexed shard, with its shard and ordinal, checked up to R036. What R040, R037 and
+    /// R038 ask is left.
+    pub(super) fn record(&self, sample: u64) -> Result<(u32, u64, Record)> {
+        let (number, ordinal) = self.locate(sample)?;
+        let record = || self.shard(number)?.indexed(self.field()?, ordinal, self.cache.verify());
+        let record = record().map_err(|error| self.place(error, Some(number), Some(sample)))?;
+        Ok((number, ordinal, record))
+    }
+
+    /// The error, with its place, as one found by a read.
+    pub(super) fn place(&self, error: Error, shard: Option<u32>, sample: Option<u64>) -> Error {
+        let mut error = error.while_reading().in_cache(self.cache.path());
+        if let Ok(field) = self.field() {
+            error = error.in_field(&field.name);
+        }
+        if let Some(shard) = shard {
+            error = error.in_shard(shard.into());
+        }
+        match sample {
+            Some(sample) => error.at_sample(sample),
+            None => error,
+        }
+    }
+}
+
+/// Where the dictionary of a field lies in the cache.
+pub(super) fn dictionary_name(field: &Field) -> String {
+    format!("fields/{}/dictionary.bin", field.name)
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "the open files do not fit the manifest")
+}

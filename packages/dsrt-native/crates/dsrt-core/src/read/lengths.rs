@@ -1,0 +1,45 @@
+//! Lengths of all records of a field, without reading a record.
+
+use super::cache::Cache;
+use super::field::FieldReader;
+use super::shard::shape_bytes;
+use crate::error::{Error, Kind, Result};
+use crate::format::shard::dense_bytes;
+
+impl Cache {
+    /// Elements of every record of the field of that number: the product of its shape; bytes, for bytes and text.
+    ///
+    /// Planned from the indexes alone, each proven as a whole by its digest (R039); nothing is decoded.
+    pub fn lengths(&self, field: usize) -> Result<Vec<u64>> {
+        let reader = self.field(field)?;
+        let mut lengths = Vec::new();
+        let samples = usize::try_from(self.len()).ok();
+        samples
+            .and_then(|samples| lengths.try_reserve_exact(samples).ok())
+            .ok_or_else(|| Error::new(Kind::Memory, "the lengths of all records do not fit the memory"))?;
+        let itemsize = reader.field()?.dtype.size() as u64;
+        if let Some(bytes) = dense_bytes(reader.field()?) {
+            lengths.resize(lengths.capacity().min(samples.unwrap_or(0)), bytes / itemsize);
+            return Ok(lengths);
+        }
+        for number in 0..self.manifest().shards.len() as u32 {
+            shard(&reader, number, itemsize, &mut lengths)?;
+        }
+        Ok(lengths)
+    }
+}
+
+fn shard(reader: &FieldReader, number: u32, itemsize: u64, lengths: &mut Vec<u64>) -> Result<()> {
+    let place = |error: Error| reader.place(error, Some(number), None);
+    let entry = reader.entry()?;
+    let lost = || Error::new(Kind::Internal, "a shard is not in the manifest");
+    let file = entry.files.get(number as usize).ok_or_else(lost)?;
+    let index = reader.shard(number).and_then(|shard| shard.proven_index(file)).map_err(place)?;
+    let (first, _) = reader.cache().locator().range(number).ok_or_else(lost)?;
+    for (sample, entry) in (first..).zip(index.chunks_exact(reader.field()?.entry_bytes())) {
+        let shape = entry.get(12..).unwrap_or_default();
+        let bytes = shape_bytes(reader.field()?, shape).map_err(|e| place(e.at_sample(sample)))?;
+        lengths.push(bytes / itemsize);
+    }
+    Ok(())
+}

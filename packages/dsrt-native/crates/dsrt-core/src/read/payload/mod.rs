@@ -1,0 +1,102 @@
+//! Payload fields as columns of a batch.
+
+mod dense;
+mod ragged;
+
+use std::sync::Arc;
+
+use super::cache::Cache;
+use super::field::FieldReader;
+use super::gather::{Damage, Id, Planned, Rows, Source};
+use crate::batch::Spans;
+use crate::error::{Error, Kind, Result};
+use crate::field::{Field, FieldKind};
+
+/// A field of one or more caches, gathered.
+pub struct PayloadSource {
+    caches: Arc<[Cache]>,
+    /// The field's number in each cache.
+    fields: Box<[usize]>,
+    kind: FieldKind,
+}
+
+impl PayloadSource {
+    /// The field of that name, which every cache must have with equal kind, shape and dtype. Codecs may differ.
+    pub fn new(caches: Arc<[Cache]>, name: &str) -> Result<Self> {
+        let mut fields = Vec::with_capacity(caches.len());
+        let mut first: Option<(&Cache, &Field)> = None;
+        for cache in caches.iter() {
+            let found = cache.manifest().fields.iter().enumerate().find(|(_, entry)| *entry.field.name == *name);
+            let Some((number, entry)) = found else {
+                return Err(Error::new(Kind::Schema, format!("the cache has no field {name:?}")).in_cache(cache.path()));
+            };
+            let (other, known) = *first.get_or_insert((cache, &entry.field));
+            if (&known.kind, known.dtype) != (&entry.field.kind, entry.field.dtype) {
+                let message = format!(
+                    "field {name:?} is {} here and {} in {}; caches that are read together need the same",
+                    describe(&entry.field),
+                    describe(known),
+                    other.path()
+                );
+                return Err(Error::new(Kind::Schema, message).in_cache(cache.path()));
+            }
+            fields.push(number);
+        }
+        let Some((_, field)) = first else {
+            return Err(Error::new(Kind::Schema, format!("no cache, and so no field {name:?}")));
+        };
+        let kind = field.kind.clone();
+        Ok(Self { fields: fields.into(), kind, caches })
+    }
+
+    fn readers(&self) -> Result<Readers> {
+        let readers = self.caches.iter().zip(&self.fields).map(|(cache, field)| cache.field(*field));
+        Ok(Readers(readers.collect::<Result<_>>()?))
+    }
+}
+
+impl Source for PayloadSource {
+    fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
+        let readers = self.readers()?;
+        Ok(match self.kind {
+            FieldKind::Dense(_) => Box::new(dense::Dense::plan(readers, *rows, spans, damage)?),
+            _ => Box::new(ragged::Ragged::plan(readers, *rows, spans, damage)?),
+        })
+    }
+}
+
+/// The field in each of the caches.
+struct Readers(Vec<FieldReader>);
+
+impl Readers {
+    fn of(&self, id: Id) -> Result<&FieldReader> {
+        self.0.get(id.cache as usize).ok_or_else(|| Error::new(Kind::Internal, "there is no cache of that number"))
+    }
+
+    /// The field itself; but for the codec it is the same in all caches.
+    fn field(&self) -> Result<&Field> {
+        self.of(Id { cache: 0, sample: 0 })?.field()
+    }
+}
+
+fn describe(field: &Field) -> String {
+    match &field.kind {
+        FieldKind::Dense(shape) => format!("dense {} {shape:?}", field.dtype.name()),
+        FieldKind::Ragged(ndim) => format!("ragged {} with {ndim} axes", field.dtype.name()),
+        FieldKind::Bytes => "bytes".into(),
+        FieldKind::Text => "text".into(),
+    }
+}
+
+/// A list that will hold one item for each sample of a batch.
+fn reserved<T>(rows: &Rows) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    match items.try_reserve_exact(rows.len()) {
+        Ok(()) => Ok(items),
+        Err(_) => Err(too_large()),
+    }
+}
+
+fn too_large() -> Error {
+    Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples")
+}

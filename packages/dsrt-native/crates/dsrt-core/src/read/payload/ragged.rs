@@ -1,0 +1,147 @@
+//! Ragged fields, bytes and text: the sizes of all records are known, and checked, before memory is asked for.
+
+use super::super::gather::{Damage, Id, Planned, Rows};
+use super::super::shard::{Record, axes};
+use super::{Readers, reserved, too_large};
+use crate::batch::{Layout, Span, Spans};
+use crate::error::{Error, Kind, Result};
+use crate::field::FieldKind;
+use crate::format::codec::decode;
+
+/// A record and where its index entry lies.
+#[derive(Clone, Copy, Default)]
+struct Item {
+    shard: u32,
+    ordinal: u64,
+    record: Record,
+}
+
+/// A batch of a field whose records differ in size.
+pub(super) struct Ragged<'a> {
+    readers: Readers,
+    rows: Rows<'a>,
+    items: Vec<Item>,
+    values: Span,
+    offsets: Span,
+    shapes: Option<Span>,
+}
+
+impl<'a> Ragged<'a> {
+    pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
+        let mut items = reserved(&rows)?;
+        let mut total = 0u64;
+        for (place, id) in rows.ids.iter().enumerate() {
+            let item = match readers.of(*id)?.record(id.sample) {
+                Ok((shard, ordinal, record)) => Item { shard, ordinal, record },
+                Err(error) => {
+                    damage.report(place, error)?;
+                    Item::default()
+                }
+            };
+            total = total.checked_add(item.record.size).ok_or_else(too_large)?;
+            items.push(item);
+        }
+        let values = spans.reserve(total)?;
+        let samples = rows.len() as u64;
+        let offsets = spans.reserve(8 * (samples + 1))?;
+        let shapes = match readers.field()?.kind {
+            FieldKind::Ragged(ndim @ 2..) => Some(spans.reserve(8 * samples * u64::from(ndim))?),
+            _ => None,
+        };
+        Ok(Self { readers, rows, items, values, offsets, shapes })
+    }
+
+    fn record(&self, item: &Item, id: Id, out: &mut [u8]) -> Result<()> {
+        let reader = self.readers.of(id)?;
+        let mut decoded = || {
+            let stored = reader.shard(item.shard)?.stored(&item.record)?;
+            let field = reader.field()?;
+            decode(field, reader.dictionary()?, stored, out)?;
+            if field.kind == FieldKind::Text {
+                check_text(out)?;
+            }
+            Ok(())
+        };
+        decoded().map_err(|error| reader.place(error, Some(item.shard), Some(id.sample)))
+    }
+
+    /// Writes the shapes; those of damaged records are zero.
+    fn fill_shapes(&self, ndim: usize, buffer: &mut [u8], damage: &Damage) -> Result<()> {
+        let mut rest = buffer;
+        for (place, (item, id)) in self.items.iter().zip(self.rows.ids).enumerate() {
+            let (out, after) = rest.split_at_mut_checked(8 * ndim).ok_or_else(lost)?;
+            rest = after;
+            if damage.is_damaged(place) {
+                out.fill(0);
+                continue;
+            }
+            let reader = self.readers.of(*id)?;
+            let entry = reader.shard(item.shard)?.entry(reader.field()?, item.ordinal)?;
+            for (to, axis) in out.as_chunks_mut::<8>().0.iter_mut().zip(axes(entry.shape)) {
+                *to = axis.to_ne_bytes();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Planned for Ragged<'_> {
+    fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
+        let mut items = std::mem::take(&mut self.items);
+        let mut values = self.values;
+        let out = values.of_mut(buffer)?;
+        values.len = 0;
+        for (place, (item, id)) in items.iter_mut().zip(self.rows.ids).enumerate() {
+            if damage.is_damaged(place) {
+                continue;
+            }
+            let size = usize::try_from(item.record.size).map_err(|_| too_large())?;
+            let out = out.get_mut(values.len..).and_then(|rest| rest.get_mut(..size)).ok_or_else(lost)?;
+            match self.record(item, *id, out) {
+                Ok(()) => values.len += size,
+                // The next record takes its place.
+                Err(error) => {
+                    damage.report(place, error)?;
+                    item.record.size = 0;
+                }
+            }
+        }
+        self.items = items;
+        let field = self.readers.field()?;
+        fill_offsets(&self.items, field.dtype.size() as u64, self.offsets.of_mut(buffer)?);
+        let offsets = self.offsets;
+        Ok(match field.kind {
+            FieldKind::Ragged(ndim) => {
+                if let Some(span) = self.shapes {
+                    self.fill_shapes(ndim as usize, span.of_mut(buffer)?, damage)?;
+                }
+                Layout::Ragged { dtype: field.dtype, ndim, values, offsets, shapes: self.shapes }
+            }
+            _ => Layout::Strings { text: field.kind == FieldKind::Text, values, offsets, valid: None },
+        })
+    }
+}
+
+/// R038.
+fn check_text(bytes: &[u8]) -> Result<()> {
+    std::str::from_utf8(bytes).map(drop).map_err(|error| {
+        let message = format!("the text is not UTF-8 from byte {} on", error.valid_up_to());
+        Error::rule(Kind::Format, 38, message)
+    })
+}
+
+/// Writes where records begin, in elements, and where the last one ends.
+fn fill_offsets(items: &[Item], itemsize: u64, buffer: &mut [u8]) {
+    let mut offset = 0;
+    let ends = items.iter().map(|item| {
+        offset += item.record.size / itemsize;
+        offset
+    });
+    for (to, offset) in buffer.as_chunks_mut::<8>().0.iter_mut().zip(std::iter::once(0).chain(ends)) {
+        *to = offset.to_ne_bytes();
+    }
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "a ragged batch does not fit its plan")
+}
