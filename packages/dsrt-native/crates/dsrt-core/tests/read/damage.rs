@@ -1,0 +1,177 @@
+//! Damaged files: what is found, where, by which rule, and what `mask` makes of it.
+//!
+//! Whatever lies behind the record checksum is reached by reading without it (`verify` false), as a file that was
+//! forged with good checksums would be.
+
+use std::path::Path;
+
+use crate::support::{change, copy, example, gather_field, integers, records};
+use dsrt_core::batch::Layout;
+use dsrt_core::error::Place;
+use dsrt_core::read::{Cache, OnDamage};
+use dsrt_core::{Error, Kind};
+
+const ALL: [u64; 5] = [0, 1, 2, 3, 4];
+
+/// The demo with one file changed, opened before the change.
+struct Damaged {
+    cache: Cache,
+    _directory: tempfile::TempDir,
+}
+
+fn damaged(verify: bool, file: &str, edit: impl FnOnce(&mut Vec<u8>)) -> Damaged {
+    let directory = copy(&example("demo"));
+    let cache = Cache::open(directory.path(), verify).unwrap();
+    change(&directory.path().join(file), edit);
+    Damaged { cache, _directory: directory }
+}
+
+fn error(damaged: &Damaged, field: &str, sample: u64) -> Error {
+    gather_field(&damaged.cache, field, &[sample], OnDamage::Raise).err().expect("an error")
+}
+
+fn rule(verify: bool, file: &str, sample: u64, edit: impl FnOnce(&mut Vec<u8>)) -> Option<u16> {
+    let field = Path::new(file).parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let error = error(&damaged(verify, file, edit), field, sample);
+    assert_eq!(error.kind(), Kind::Data, "{error}");
+    error.rule_number()
+}
+
+#[test]
+fn every_flipped_bit_of_a_used_byte_is_found() {
+    for (field, entry, pad) in
+        [("image", 4, 92..92), ("tokens", 20, 110..112), ("jpeg", 20, 78..80), ("caption", 20, 0..0)]
+    {
+        let file = format!("fields/{field}/00001.shard");
+        let length = std::fs::metadata(example("demo").join(&file)).unwrap().len() as usize;
+        let index = length - 2 * entry;
+        for at in 0..length {
+            let broken = damaged(true, &file, |bytes| bytes[at] ^= 1 << (at % 8));
+            let found = ALL.map(|sample| gather_field(&broken.cache, field, &[sample], OnDamage::Raise).err());
+            assert!(found[..3].iter().all(Option::is_none), "{field} {at}: the other shard is sound");
+            let rules: Vec<_> = found[3..].iter().flatten().filter_map(Error::rule_number).collect();
+            match at {
+                0..64 => assert_eq!(rules, [31, 31], "{field} {at}"),
+                _ if pad.contains(&at) || (field == "caption" && at < index && rules.is_empty()) => {
+                    assert!(rules.is_empty(), "{field} {at}: {rules:?}");
+                }
+                _ => assert!(
+                    !rules.is_empty() && rules.iter().all(|rule| matches!(rule, 32 | 33)),
+                    "{field} {at}: {rules:?}"
+                ),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_names_cache_field_shard_and_sample() {
+    let broken = damaged(true, "fields/image/00001.shard", |bytes| bytes[80] ^= 1);
+    let error = error(&broken, "image", 4);
+    let place = Place {
+        cache: Some(broken.cache.path().clone()),
+        field: Some("image".into()),
+        shard: Some(1),
+        sample: Some(4),
+    };
+    assert_eq!(error.place(), &place);
+    assert!(error.to_string().contains("field image, shard 1, sample 4: ") && error.to_string().ends_with("(R033)"));
+    assert_eq!(broken.cache.slice(0, 3, 5).err().unwrap().place(), &place);
+    // Without the comparison the bytes come as they are.
+    let unverified = damaged(false, "fields/image/00001.shard", |bytes| bytes[80] ^= 1);
+    let batch = gather_field(&unverified.cache, "image", &[4], OnDamage::Raise).unwrap();
+    assert_eq!(records(&batch)[0][4], 5);
+}
+
+#[test]
+fn a_file_that_went_missing_or_short_after_opening_is_found_at_its_first_use() {
+    assert_eq!(rule(true, "fields/feat/00001.shard", 3, |bytes| bytes.truncate(70)), Some(30));
+    assert_eq!(rule(true, "fields/tokens/dictionary.bin", 3, |bytes| bytes.truncate(70)), Some(30));
+    assert_eq!(rule(true, "fields/tokens/dictionary.bin", 3, |bytes| bytes[40] ^= 1), Some(31));
+    assert_eq!(rule(true, "fields/tokens/dictionary.bin", 3, |bytes| bytes[70] ^= 1), Some(40));
+    let broken = damaged(true, "fields/feat/00001.shard", |_| ());
+    std::fs::remove_file(Path::new(&**broken.cache.path()).join("fields/feat/00001.shard")).unwrap();
+    assert_eq!(error(&broken, "feat", 3).rule_number(), Some(30));
+}
+
+#[test]
+fn the_checks_behind_the_checksum_do_not_depend_on_it() {
+    let tokens = "fields/tokens/00001.shard";
+    let jpeg = "fields/jpeg/00001.shard";
+    let caption = "fields/caption/00001.shard";
+    // The index: of tokens at 112 and of jpeg at 80, entries of 20 bytes.
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[112] = 63), Some(32));
+    assert_eq!(rule(false, tokens, 4, |bytes| bytes[112] = 111), Some(32));
+    assert_eq!(rule(false, tokens, 4, |bytes| bytes[132] = 113), Some(32));
+    assert_eq!(rule(false, tokens, 4, |bytes| bytes[139] = 0xff), Some(32));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[131] = 1), Some(34));
+    assert_eq!(rule(false, jpeg, 3, |bytes| bytes[92] = 7), Some(34));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[127] = 1), Some(35));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[124] = 4), Some(36));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[64] = 0), Some(36));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[70] |= 6), Some(37));
+    assert_eq!(rule(false, tokens, 3, |bytes| bytes[112] = 84), Some(37));
+    // Sample 4 of captions is a frame of ü repeated; a zero byte inside makes one half of it.
+    let length = std::fs::metadata(example("demo").join(caption)).unwrap().len();
+    let frame = 64..length as usize - 40;
+    let rules = frame.filter_map(|at| {
+        let broken = damaged(false, caption, |bytes| bytes[at] ^= 0x40);
+        gather_field(&broken.cache, "caption", &[3, 4], OnDamage::Raise).err()?.rule_number()
+    });
+    assert!(rules.collect::<Vec<_>>().contains(&38));
+}
+
+#[test]
+fn lengths_are_proven_by_the_digest_of_the_index() {
+    let broken = damaged(true, "fields/tokens/00001.shard", |bytes| bytes[150] ^= 1);
+    let error = broken.cache.lengths(2).unwrap_err();
+    assert_eq!((error.kind(), error.rule_number(), error.place().shard), (Kind::Data, Some(39), Some(1)));
+    // Without checksums of records, too.
+    let broken = damaged(false, "fields/tokens/00001.shard", |bytes| bytes[150] ^= 1);
+    assert_eq!(broken.cache.lengths(2).unwrap_err().rule_number(), Some(39));
+}
+
+#[test]
+fn masked_records_are_zero_or_empty_and_reported() {
+    let order = [4, 3, 0, 3];
+    for (field, itemsize, fixed) in [("image", 1, true), ("feat", 4, true), ("tokens", 4, false), ("jpeg", 1, false)] {
+        let sound = records(
+            &gather_field(&damaged(true, "manifest.json", |_| ()).cache, field, &order, OnDamage::Mask).unwrap(),
+        );
+        // The first record of the second shard is sample 3.
+        let broken = damaged(true, &format!("fields/{field}/00001.shard"), |bytes| bytes[64] ^= 1);
+        let batch = gather_field(&broken.cache, field, &order, OnDamage::Mask).unwrap();
+        let mut expected = sound.clone();
+        for place in [1, 3] {
+            expected[place] = if fixed { vec![0; expected[place].len()] } else { vec![] };
+        }
+        assert_eq!(records(&batch), expected, "{field} {itemsize}");
+        let found: Vec<_> =
+            batch.damaged.iter().map(|(place, e)| (*place, e.rule_number(), e.place().sample)).collect();
+        assert_eq!(found, [(1, Some(33), Some(3)), (3, Some(33), Some(3))]);
+    }
+}
+
+#[test]
+fn damage_found_while_decoding_leaves_no_gap() {
+    let broken = damaged(false, "fields/tokens/00001.shard", |bytes| bytes[70] |= 6);
+    let batch = gather_field(&broken.cache, "tokens", &[4, 3, 2], OnDamage::Mask).unwrap();
+    let Layout::Ragged { offsets, values, .. } = &batch.columns[0].layout else { panic!() };
+    assert_eq!(integers(offsets.of(batch.buffer.bytes()).unwrap()), [0, 4, 4, 6]);
+    assert_eq!(values.len, 24);
+    assert_eq!(records(&batch)[2], [0, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(batch.damaged.len(), 1);
+    // Dense: zero, whatever the frame had decoded to.
+    let broken = damaged(false, "fields/feat/00000.shard", |bytes| bytes[70] |= 6);
+    let batch = gather_field(&broken.cache, "feat", &[0, 3], OnDamage::Mask).unwrap();
+    assert_eq!((records(&batch)[0].clone(), batch.damaged[0].1.rule_number()), (vec![0; 16], Some(37)));
+}
+
+#[test]
+fn a_missing_shard_is_masked_sample_by_sample() {
+    let broken = damaged(true, "fields/image/00001.shard", |bytes| bytes.clear());
+    let batch = gather_field(&broken.cache, "image", &[0, 1, 3, 4], OnDamage::Mask).unwrap();
+    let places: Vec<_> = batch.damaged.iter().map(|(place, error)| (*place, error.rule_number())).collect();
+    assert_eq!(places, [(2, Some(30)), (3, Some(30))]);
+    assert_eq!(records(&batch)[1], [1; 12]);
+}

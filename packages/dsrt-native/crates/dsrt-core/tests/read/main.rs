@@ -1,0 +1,12 @@
+//! Reading published caches, from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod damage;
+mod example;
+mod support;
