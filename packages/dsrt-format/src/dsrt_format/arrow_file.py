@@ -12,7 +12,7 @@ from dsrt_format.arrow_schema import read_schema
 from dsrt_format.flatbuffer import Table
 from dsrt_format.rules import Violation
 
-__all__ = ["BATCH_ROWS", "VALUE_BYTES", "check_arrow_file"]
+__all__ = ["BATCH_ROWS", "VALUE_BYTES", "check_arrow_file", "find_footer", "footer_columns"]
 
 BATCH_ROWS = 262_144
 
@@ -85,6 +85,27 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
             "R044", f"metadata has batches of {rows[:8]}… rows; all but the last have {BATCH_ROWS}"
         )
     return columns
+
+
+def find_footer(data: memoryview) -> int:
+    """Return where the footer begins, as the last ten bytes of the file have it.
+
+    Raises:
+        Violation: R042.
+    """
+    return _footer(data)[0]
+
+
+def footer_columns(data: memoryview, fields: Container[str]) -> dict[str, str]:
+    """Return the word for each column's type by name from the footer alone; the rest may still be broken.
+
+    Raises:
+        Violation: R042 or R045.
+    """
+    schema = _footer(data)[1].table(1)
+    if schema is None:
+        raise _broken("the footer has no schema")
+    return read_schema(schema, fields)
 
 
 def _broken(what: str) -> Violation:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsrt_format.arrow_file import BATCH_ROWS, check_arrow_file
+from dsrt_format.arrow_file import BATCH_ROWS, check_arrow_file, find_footer, footer_columns
 from dsrt_format.checksum import blake3_digest
 from dsrt_format.column_values import arrow_array, arrow_type, numpy_values
 from dsrt_format.directory import CacheDirectory, CacheFile
@@ -23,6 +23,7 @@ __all__ = [
     "MetadataWriter",
     "arrow_table",
     "chunk_violations",
+    "read_columns",
     "read_table",
     "weight_violations",
     "without_views",
@@ -54,6 +55,32 @@ def read_table(
     return table if views else without_views(table)
 
 
+def read_columns(path: str | os.PathLike[str], *, manifest: Manifest | None = None) -> dict[str, str]:
+    """Return the metadata columns of a cache: the word for each type by name, in order; no column, no entry.
+
+    Only the end of the file is read and proven, so this takes no longer for a hundred million rows.
+
+    Args:
+        path: The directory of the cache.
+        manifest: The manifest to check against; by default it is loaded from the directory.
+
+    Raises:
+        DataError: The file breaks a rule that its end tells of (R030, R041, R042, R045).
+        FormatError: The manifest does, see `Manifest.load`.
+        OSError: The file cannot be read.
+    """
+    manifest = Manifest.load(path) if manifest is None else manifest
+    if (entry := manifest.metadata) is None:
+        return {}
+    with raising(DataError, os.fspath(path)), CacheDirectory(path) as directory:
+        with directory.open(METADATA_NAME, entry.bytes) as file:
+            data = map_file(file)
+        # The last ten bytes say where the footer begins; they are proven before they are believed.
+        _require_chunks(data, entry, max(entry.bytes - 10, 0))
+        _require_chunks(data, entry, find_footer(data))
+        return footer_columns(data, {field.name for field in manifest.fields})
+
+
 def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
     """Return the metadata of a cache that has some, with strings as they are stored.
 
@@ -63,12 +90,17 @@ def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
     assert manifest.metadata is not None
     with directory.open(METADATA_NAME, manifest.metadata.bytes) as file:
         data = map_file(file)
-    for violation in chunk_violations(data, manifest.metadata):
-        raise violation
+    _require_chunks(data, manifest.metadata, 0)
     table = arrow_table(data, manifest.num_samples, {field.name for field in manifest.fields})
     for violation in weight_violations(table):
         raise violation
     return table
+
+
+def _require_chunks(data: memoryview, entry: MetadataFile, start: int) -> None:
+    """Prove the file from byte `start` on."""
+    for violation in chunk_violations(data, entry, start // CHUNK_BYTES):
+        raise violation
 
 
 def map_file(file: CacheFile) -> memoryview:
@@ -83,9 +115,9 @@ def map_file(file: CacheFile) -> memoryview:
         raise Violation("R030", f"{METADATA_NAME} has become shorter than its {file.length} bytes") from None
 
 
-def chunk_violations(data: memoryview, entry: MetadataFile) -> Iterator[Violation]:
-    """Yield R041 for every chunk that differs from its digest."""
-    for chunk, expected in enumerate(entry.chunks):
+def chunk_violations(data: memoryview, entry: MetadataFile, first: int = 0) -> Iterator[Violation]:
+    """Yield R041 for every chunk from number `first` on that differs from its digest."""
+    for chunk, expected in enumerate(entry.chunks[first:], first):
         start = chunk * CHUNK_BYTES
         if (found := blake3_digest(data[start : start + CHUNK_BYTES]).hex()) != expected:
             yield Violation(

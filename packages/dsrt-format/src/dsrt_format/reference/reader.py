@@ -1,4 +1,4 @@
-"""The plain reader: a whole cache at once, with every check."""
+"""The plain reader: a whole cache at once, or one sample of it, with every check."""
 
 import os
 from functools import cache
@@ -16,7 +16,7 @@ from dsrt_format.payload_values import record_value
 from dsrt_format.rules import Violation, raising
 from dsrt_format.shard import ShardReader
 
-__all__ = ["open_decoder", "read"]
+__all__ = ["open_decoder", "read", "read_sample"]
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -50,6 +50,31 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             return _read_samples(directory, manifest)
 
 
+def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
+    """Return one sample of a cache as `read` does; only its records and their indexes are read.
+
+    The metadata is checked as a whole, because a row of it is proven by no less.
+
+    Args:
+        path: The directory of the cache.
+        sample: The position of the sample, from 0.
+
+    Raises:
+        IndexError: There is no such sample.
+        DsrtError: As for `read`, and ImportError and OSError likewise.
+    """
+    cache_path = os.fspath(path)
+    with raising(FormatError, cache_path):
+        directory = CacheDirectory(path)
+    with directory:
+        with raising(FormatError, cache_path):
+            manifest = _open(directory)
+        if not 0 <= sample < manifest.num_samples:
+            raise IndexError(f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples")
+        with raising(DataError, cache_path):
+            return _read_one(directory, manifest, sample)
+
+
 def open_decoder(directory: CacheDirectory, field: Field) -> Decoder:
     """Return the decoder of a field, with its dictionary if it has one.
 
@@ -73,6 +98,29 @@ def _open(directory: CacheDirectory) -> Manifest:
         except Violation as violation:
             raise violation.at(field=field, shard=shard) from None
     return manifest
+
+
+def _read_one(directory: CacheDirectory, manifest: Manifest, sample: int) -> dict[str, Any]:
+    shard, ordinal = 0, sample
+    while ordinal >= manifest.shards[shard]:
+        ordinal -= manifest.shards[shard]
+        shard += 1
+    found: dict[str, Any] = {}
+    for field in manifest.fields:
+        decoder = cache(lambda field=field: open_decoder(directory, field))
+        try:
+            with directory.open(field.file_name(shard), field.files[shard].bytes) as file:
+                reader = ShardReader(file, field, shard, manifest.shards[shard], decoder)
+                reader.check_header()
+                data, shape = reader.record(ordinal)
+        except Violation as violation:
+            raise violation.at(field=field.name, shard=shard, sample=sample) from None
+        found[field.name] = record_value(field, data, shape)
+    if manifest.metadata is not None:
+        row = checked_table(directory, manifest).slice(sample, 1)
+        for name, column in zip(row.column_names, row.columns, strict=True):
+            (found[name],) = python_values(column_type(column.type), column.chunk(0))
+    return found
 
 
 def _read_samples(directory: CacheDirectory, manifest: Manifest) -> list[dict[str, Any]]:
