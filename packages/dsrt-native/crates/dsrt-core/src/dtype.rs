@@ -1,5 +1,7 @@
 //! Element types: of payload fields, and of what a batch can hold beside them.
 
+use arrow_schema::{DataType, TimeUnit as ArrowUnit};
+
 /// The element type of a payload field, spelt as `ml_dtypes` and torch spell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
@@ -151,6 +153,35 @@ impl ColumnType {
             Self::Timestamp(unit, false) => format!("timestamp[{}]", unit.name()),
             Self::Timestamp(unit, true) => format!("timestamp[{}, UTC]", unit.name()),
             Self::Duration(unit) => format!("duration[{}]", unit.name()),
+        }
+    }
+
+    /// The Arrow type of its columns, as the format stores them.
+    pub fn arrow(self) -> DataType {
+        let unit = |unit| match unit {
+            TimeUnit::Milli => ArrowUnit::Millisecond,
+            TimeUnit::Micro => ArrowUnit::Microsecond,
+            TimeUnit::Nano => ArrowUnit::Nanosecond,
+        };
+        match self {
+            Self::String => DataType::Utf8View,
+            Self::Binary => DataType::BinaryView,
+            Self::Date => DataType::Date32,
+            Self::Timestamp(of, utc) => DataType::Timestamp(unit(of), utc.then(|| "UTC".into())),
+            Self::Duration(of) => DataType::Duration(unit(of)),
+            Self::Number(dtype) => match dtype {
+                DType::Bool => DataType::Boolean,
+                DType::Int8 => DataType::Int8,
+                DType::Int16 => DataType::Int16,
+                DType::Int32 => DataType::Int32,
+                DType::Int64 => DataType::Int64,
+                DType::UInt8 => DataType::UInt8,
+                DType::UInt16 => DataType::UInt16,
+                DType::UInt32 => DataType::UInt32,
+                DType::UInt64 => DataType::UInt64,
+                DType::Float32 => DataType::Float32,
+                _ => DataType::Float64,
+            },
         }
     }
 

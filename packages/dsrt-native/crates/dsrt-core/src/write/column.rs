@@ -6,40 +6,11 @@ use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, StringViewBuilder}
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{MutableBuffer, NullBufferBuilder};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType, TimeUnit as ArrowUnit};
+use arrow_schema::ArrowError;
 
 use super::value::Value;
-use crate::dtype::{ColumnType, DType, TimeUnit};
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
-
-/// The Arrow type that a column type has on disk.
-pub(super) fn arrow_type(kind: ColumnType) -> DataType {
-    let unit = |unit| match unit {
-        TimeUnit::Milli => ArrowUnit::Millisecond,
-        TimeUnit::Micro => ArrowUnit::Microsecond,
-        TimeUnit::Nano => ArrowUnit::Nanosecond,
-    };
-    match kind {
-        ColumnType::String => DataType::Utf8View,
-        ColumnType::Binary => DataType::BinaryView,
-        ColumnType::Date => DataType::Date32,
-        ColumnType::Timestamp(of, utc) => DataType::Timestamp(unit(of), utc.then(|| "UTC".into())),
-        ColumnType::Duration(of) => DataType::Duration(unit(of)),
-        ColumnType::Number(dtype) => match dtype {
-            DType::Bool => DataType::Boolean,
-            DType::Int8 => DataType::Int8,
-            DType::Int16 => DataType::Int16,
-            DType::Int32 => DataType::Int32,
-            DType::Int64 => DataType::Int64,
-            DType::UInt8 => DataType::UInt8,
-            DType::UInt16 => DataType::UInt16,
-            DType::UInt32 => DataType::UInt32,
-            DType::UInt64 => DataType::UInt64,
-            DType::Float32 => DataType::Float32,
-            _ => DataType::Float64,
-        },
-    }
-}
 
 /// Values of one column, in buffers of their own. Validity is kept only once there is a null, and what lies
 /// under a null is zero.
@@ -86,7 +57,7 @@ impl Column {
             Self::String(mut builder) => Arc::new(builder.finish()),
             Self::Binary(mut builder) => Arc::new(builder.finish()),
             Self::Fixed { kind, values, mut nulls } => {
-                let data = ArrayData::builder(arrow_type(kind)).len(nulls.len()).add_buffer(values.into());
+                let data = ArrayData::builder(kind.arrow()).len(nulls.len()).add_buffer(values.into());
                 make_array(data.nulls(nulls.finish()).build().map_err(|e| ours(&e))?)
             }
         })
@@ -154,7 +125,7 @@ mod tests {
                 _ => Value::Int(1),
             };
             let data = column(&kind.name(), &[value, Value::Null, value]);
-            assert_eq!((data.null_count(), data.len(), data.data_type()), (1, 3, &arrow_type(kind)));
+            assert_eq!((data.null_count(), data.len(), data.data_type()), (1, 3, &kind.arrow()));
             let values = data.buffers()[0].as_slice();
             match kind {
                 ColumnType::Number(DType::Bool) => assert_eq!(values, [0b101]),

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::arrow::ArrowFile;
-use super::column::{Column, arrow_type, ours};
+use super::column::{Column, ours};
 use super::file::OutFile;
 use super::value::{Value, value_problem};
 use crate::dtype::{ColumnType, DType};
@@ -36,7 +36,7 @@ pub(super) struct Table {
 impl Table {
     /// Creates the file for columns that were checked by [`check_columns`].
     pub(super) fn create(path: &Path, kinds: &Columns) -> Result<Self> {
-        let fields: Vec<_> = kinds.iter().map(|(name, kind)| Field::new(&**name, arrow_type(*kind), true)).collect();
+        let fields: Vec<_> = kinds.iter().map(|(name, kind)| Field::new(&**name, kind.arrow(), true)).collect();
         let schema = Arc::new(Schema::new(fields));
         let file = ArrowFile::create(OutFile::create(path.to_path_buf())?, schema.clone())?;
         Ok(Self { kinds: kinds.to_vec(), columns: fresh(kinds), rows: 0, schema, file })
