@@ -189,7 +189,11 @@ def _float(word: str, value: Any) -> float | np.float32:
     if isinstance(value, float | np.floating):
         found = float(value)
     elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-        found = float(np.dtype(word).type(int(value)))
+        try:
+            with np.errstate(over="ignore"):
+                found = float(np.dtype(word).type(int(value)))
+        except OverflowError:
+            found = float("inf")
         if found != int(value):
             raise ValueError(f"{value} is not a {word} exactly; give a float if it may be rounded")
     else:

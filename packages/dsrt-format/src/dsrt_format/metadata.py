@@ -213,7 +213,7 @@ class MetadataWriter:
         if self._rows:
             self._flush()
         self._writer.close()
-        data = memoryview(self._sink.getvalue())
+        data = memoryview(self._sink.getvalue()).cast("B")
         starts = range(0, len(data), CHUNK_BYTES)
         chunks = tuple(blake3_digest(data[start : start + CHUNK_BYTES]).hex() for start in starts)
         return data, MetadataFile(len(data), chunks)
