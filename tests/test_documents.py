@@ -24,7 +24,9 @@ def blocks(page: Path) -> list[str]:
 def test_the_python_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks(page)))
-    done = subprocess.run([sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

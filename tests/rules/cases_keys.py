@@ -85,18 +85,22 @@ add_object(
 for name, value in wrong_for("delta", "int").items():
     add_field("R006", f"delta {name}", "grid", lambda entry, value=value: entry.update(delta=value))
 
-for label, key, items in (
-    ("shards", lambda values: values["shards"], WRONG),
-    ("fields", lambda values: values["fields"], WRONG),
-    ("chunks", lambda values: values["metadata"]["chunks"], WRONG),
-    ("files", lambda values: field_of(values, FIXED)["files"], WRONG),
-    ("shape", lambda values: field_of(values, FIXED)["shape"], WRONG),
-):
-    right = {"shards": "int", "shape": "int", "chunks": "str"}.get(label, "object")
-    for name, value in items.items():
+
+def set_first(items: Callable[[Entry], list[Any]], value: object) -> Callable[[Entry], None]:
+    return lambda values: items(values).__setitem__(0, value)
+
+
+LISTS: dict[str, tuple[str, Callable[[Entry], list[Any]]]] = {
+    "shards": ("int", lambda values: values["shards"]),
+    "fields": ("object", lambda values: values["fields"]),
+    "chunks": ("str", lambda values: values["metadata"]["chunks"]),
+    "files": ("object", lambda values: field_of(values, FIXED)["files"]),
+    "shape": ("int", lambda values: field_of(values, FIXED)["shape"]),
+}
+for label, (right, items) in LISTS.items():
+    for name, value in WRONG.items():
         if name != right:
-            edit = lambda values, key=key, value=value: key(values).__setitem__(0, value)  # noqa: E731
-            TABLE.add("R006", f"{label} of {name}", manifest(edit))
+            TABLE.add("R006", f"{label} of {name}", manifest(set_first(items, value)))
 
 # Keys that belong to another kind or codec.
 for name, of, extra in (

@@ -80,6 +80,7 @@ def void_shards(*counts: int) -> Callable[[Cache], None]:
 
     def change(cache: Cache) -> None:
         cache.fields = [Field("x", "dense", "uint8", shape=(0,))]
+        cache.fields[0].values = [np.zeros(0, np.uint8)] * sum(counts)
         cache.fields[0].shards = [Shard([Record(b"")] * count) for count in counts]
         cache.counts = list(counts)
         cache.metadata = None
@@ -188,7 +189,8 @@ def dense_shape(*shape: int, dtype: str = "uint8") -> Break:
 
     def change(cache: Cache) -> None:
         shards = [Shard([Record(b"")] * count) for count in cache.counts]
-        cache.fields[0] = Field("dense", "dense", dtype, shape=shape, shards=shards)
+        values = [np.zeros(shape, bool) for _ in range(5)] if 0 in shape else []
+        cache.fields[0] = Field("dense", "dense", dtype, shape=shape, shards=shards, values=values)
 
     return change
 
@@ -200,7 +202,7 @@ def without_samples(edit: Break) -> Break:
         edit(cache)
         cache.counts, cache.metadata = [], None
         for item in cache.fields:
-            item.shards = []
+            item.shards, item.values = [], []
 
     return change
 

@@ -114,7 +114,7 @@ TALL = 262_144 + 2
 def tall(file: ArrowFile) -> Cache:
     """An empty record for each of 262,146 samples, so that metadata needs two batches."""
     shard = Shard([Record(b"")] * TALL)
-    item = Field("x", "dense", "uint8", shape=(0,), shards=[shard])
+    item = Field("x", "dense", "uint8", shape=(0,), shards=[shard], values=[np.zeros(0, np.uint8)] * TALL)
     return with_metadata(Cache(name="tall", fields=[item], counts=[TALL]), file)
 
 
