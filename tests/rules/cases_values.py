@@ -60,9 +60,9 @@ def rename(old: str, new: str) -> Break:
 
 for label, name in NOT_NAMES.items():
     TABLE.add("R007", f"cache name {label}", rename_cache(name))
-    TABLE.add("R007", f"field name {label}", rename("dense", name), field=name)
+    TABLE.add("R007", f"field name {label}", rename("dense", name))
 for label, name in NOT_FIELDS.items():
-    TABLE.add("R007", f"field name {label}", rename("dense", name), field=name)
+    TABLE.add("R007", f"field name {label}", rename("dense", name))
 TABLE.add("R007", "cache name with a NUL", rename_cache("a\0"))
 TABLE.add("R007", "field name with a NUL", manifest(lambda values: values["fields"][0].update(name="a\0")))
 
@@ -189,8 +189,7 @@ def dense_shape(*shape: int, dtype: str = "uint8") -> Break:
 
     def change(cache: Cache) -> None:
         shards = [Shard([Record(b"")] * count) for count in cache.counts]
-        values = [np.zeros(shape, bool) for _ in range(5)] if 0 in shape else []
-        cache.fields[0] = Field("dense", "dense", dtype, shape=shape, shards=shards, values=values)
+        cache.fields[0] = Field("dense", "dense", dtype, shape=shape, shards=shards)
 
     return change
 
