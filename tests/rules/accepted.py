@@ -308,7 +308,7 @@ def longer(columns: dict[str, Packed]) -> None:
 def spread(columns: dict[str, Packed]) -> None:
     """A second data buffer, used by the last row."""
     item = columns["utf8_view"]
-    item.buffers.append(item.buffers[2][26:])
+    item.buffers.append(item.buffers[2][27:])
     item.put(1, "ii", 4 * 16 + 8, 1, 0)
 
 
@@ -362,4 +362,4 @@ def rowless(cache: Cache) -> None:
 
 
 add("metadata without rows", rowless)
-add("a shard of 2^20 samples", void_shards(2**20))
+FULL_SHARD = Accepted("a shard of 2^20 samples", main, void_shards(2**20))

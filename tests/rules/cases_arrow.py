@@ -329,10 +329,11 @@ for name, change in {
 }.items():
     add(f"utf8_view, {name}", packed("utf8_view", change), "utf8_view")
 
-# Schemas that Arrow cannot have.
+# Types and names that Arrow does not have: they, too, are refused as types and names.
 ODD = Type(INT, Flat({0: i32(24), 1: u8(1)}), "<i4")
-add("int of 24 bits", columns(Column("odd", ODD, [0] * ROWS)), "odd")
-add("type unknown", columns(Column("odd", Type(99, Flat(), "<i4"), [0] * ROWS)), "odd")
+for name, kind in {"int of 24 bits": ODD, "type unknown": Type(99, Flat(), "<i4")}.items():
+    TABLE.add("R045", name, meta(columns(Column("odd", kind, [0] * ROWS))), column="odd")
 NOT_NAMES = {"not UTF-8": b"a\xff", "a surrogate": b"\xed\xa0\x80"}
 for name, content in NOT_NAMES.items():
-    add(f"name {name}", columns(Column("odd", TYPES["int8"], [0] * ROWS, raw_name=content)), "odd")
+    edit = columns(Column("odd", TYPES["int8"], [0] * ROWS, raw_name=content))
+    TABLE.add("R045", f"name {name}", meta(edit), column="odd")

@@ -129,9 +129,7 @@ for of in ("dense", "rag"):
     shard_case("R031", f"{of}, the manifest names another body", of, edit, **STALE)
 
 
-@READ.case(
-    "R031", "two shards exchanged", field="dense", base=lambda: main((2, 2)), shard=1, sample=2, **STALE
-)
+@READ.case("R031", "two shards exchanged", field="dense", base=lambda: main((2, 2)), sample=2, **STALE)
 def _(cache: Cache) -> None:
     def exchange(path: Path) -> None:
         folder = path / "fields/dense"

@@ -62,7 +62,9 @@ for label, name in NOT_NAMES.items():
     TABLE.add("R007", f"cache name {label}", rename_cache(name))
     TABLE.add("R007", f"field name {label}", rename("dense", name))
 for label, name in NOT_FIELDS.items():
-    TABLE.add("R007", f"field name {label}", rename("dense", name))
+    # A column is called weight here, and must not be called as a field is.
+    also = frozenset({"R045"} if name == "weight" else ())
+    TABLE.add("R007", f"field name {label}", rename("dense", name), also=also)
 TABLE.add("R007", "cache name with a NUL", rename_cache("a\0"))
 TABLE.add("R007", "field name with a NUL", manifest(lambda values: values["fields"][0].update(name="a\0")))
 
@@ -84,18 +86,24 @@ def void_shards(*counts: int) -> Callable[[Cache], None]:
         cache.fields[0].shards = [Shard([Record(b"")] * count) for count in counts]
         cache.counts = list(counts)
         cache.metadata = None
+        cache.columns = {}
 
     return change
 
 
-TABLE.add("R010", "a shard of no samples", void_shards(3, 0, 2))
-TABLE.add("R010", "the last shard of no samples", void_shards(0))
-TABLE.add("R010", "a shard of 2^20 + 1 samples", void_shards(2**20 + 1))
-TABLE.add("R010", "a shard of -1 samples", manifest(lambda values: values.update(shards=[6, -1])))
+TABLE.add("R010", "a shard of no samples", void_shards(3, 0, 2), shard=1)
+TABLE.add("R010", "the last shard of no samples", void_shards(0), shard=0)
+TABLE.add("R010", "a shard of 2^20 + 1 samples", void_shards(2**20 + 1), shard=0)
+TABLE.add("R010", "a shard of -1 samples", manifest(lambda values: values.update(shards=[6, -1])), shard=1)
 TABLE.add(
-    "R010", "a shard of 2^63 - 1 samples", manifest(lambda values: values.update(shards=[2**63 - 1, 2]))
+    "R010",
+    "a shard of 2^62 samples",
+    manifest(lambda values: values.update(shards=[3, 2**62], samples=2**62 + 3)),
+    shard=1,
+    also=frozenset({"R043"}),
 )
 
+ROWS = frozenset({"R043"})  # metadata has as many rows as there are samples really
 for label, samples in {
     "one more": 6,
     "one less": 4,
@@ -103,7 +111,9 @@ for label, samples in {
     "negative": -5,
     "the largest int": 2**63 - 1,
 }.items():
-    TABLE.add("R011", f"samples {label}", manifest(lambda values, n=samples: values.update(samples=n)))
+    TABLE.add(
+        "R011", f"samples {label}", manifest(lambda values, n=samples: values.update(samples=n)), also=ROWS
+    )
 
 
 def metadata(**entry: object) -> Break:

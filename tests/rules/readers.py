@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+
 from dsrt_format import Manifest, reference
 
 from .case import Case
@@ -43,7 +44,9 @@ def same(found: Any, value: Any, field: Field) -> bool:
     if not isinstance(value, np.ndarray):
         return type(found) is type(value) and bool(found == value)
     array = np.asarray(found)
-    return array.dtype.name == field.dtype and array.shape == value.shape and array.tobytes() == value.tobytes()
+    return (
+        array.dtype.name == field.dtype and array.shape == value.shape and array.tobytes() == value.tobytes()
+    )
 
 
 def compare(found: dict[str, list[Any]], cache: Cache) -> list[str]:
@@ -56,7 +59,11 @@ def compare(found: dict[str, list[Any]], cache: Cache) -> list[str]:
         if len(records) != sum(cache.counts):
             wrong.append(f"{field.name}: {len(records)} records")
         pairs = zip(records, field.values, strict=False)
-        wrong += [f"{field.name} {i}: {a!r}, not {b!r}"[:300] for i, (a, b) in enumerate(pairs) if not same(a, b, field)]
+        wrong += [
+            f"{field.name} {i}: {a!r}, not {b!r}"[:300]
+            for i, (a, b) in enumerate(pairs)
+            if not same(a, b, field)
+        ]
     return wrong
 
 
