@@ -27,6 +27,9 @@ class Table:
         self._position = position
         self._vtable = position - self._unpack("i", position)
         self._vtable_bytes = self._unpack("H", self._vtable)
+        # A vtable begins with its own size and the table's, two bytes each: less is no table at all.
+        if self._vtable_bytes < 4:
+            raise _outside()
 
     @classmethod
     def root(cls, data: memoryview) -> "Table":
