@@ -17,7 +17,7 @@ from .cases_files import trained
 from .cases_frames import CONTENT
 from .cases_json import LIMIT
 from .cases_records import store
-from .cases_schema import meta
+from .cases_rows import meta, wide
 from .cases_values import (
     dense_shape,
     many_fields,
@@ -60,6 +60,7 @@ def unchanged(_: Cache) -> None:
 
 add("good: main", unchanged)
 add("good: empty", unchanged, empty)
+add("good: metadata of two chunks", unchanged, wide)
 add("good: tall", unchanged, lambda: tall(tall_table()))
 add("good: one shard", unchanged, lambda: main((5,)))
 add("good: a shard for each sample", unchanged, lambda: main((1,) * 5))

@@ -9,6 +9,7 @@ from . import (
     cases_json,
     cases_keys,
     cases_records,
+    cases_rows,
     cases_schema,
     cases_values,
 )
@@ -23,6 +24,7 @@ TABLES = (
     cases_files.LENGTHS,
     cases_records.TABLE,
     cases_frames.TABLE,
+    cases_rows.TABLE,
     cases_schema.TABLE,
     cases_arrow.TABLE,
 )

@@ -12,7 +12,8 @@ import pyarrow as pa
 from .arrow_columns import INT, TYPES, Column, Packed, Type
 from .arrow_file import MAGIC, ArrowFile, Batch
 from .case import Break, Table
-from .cases_schema import ROWS, batch, columns, footer, meta
+from .cases_rows import ROWS, meta
+from .cases_schema import batch, columns, footer
 from .flatbuffer import Table as Flat
 from .flatbuffer import i32, u8
 from .forge import Cache

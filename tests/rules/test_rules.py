@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dsrt_format import validate
+from dsrt_format import Manifest, validate
 from dsrt_format.errors import DataError, FormatError, NotPublishedError, UnknownVersionError
 
-from .accepted import ACCEPTED, Accepted
+from .accepted import ACCEPTED, FULL_SHARD, Accepted
 from .case import Case
 from .cases import CASES
 from .readers import Reader, Reference, bits, compare
@@ -132,3 +132,8 @@ def test_what_only_looks_broken_is_read(reader: Reader, good: tuple[Accepted, Pa
 
 def test_the_validator_accepts_what_only_looks_broken(good: tuple[Accepted, Path]) -> None:
     assert {problem.rule for problem in validate(good[1])} <= good[0].also
+
+
+def test_a_shard_may_hold_2_to_the_20_samples(tmp_path: Path) -> None:
+    FULL_SHARD.make().write(tmp_path / "good")
+    assert Manifest.load(tmp_path / "good").shards == (2**20,)
