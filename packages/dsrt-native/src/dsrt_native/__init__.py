@@ -4,5 +4,8 @@ Needs neither torch nor Polars, and importing it starts no thread.
 """
 
 from dsrt_native.batch import RaggedArray
+from dsrt_native.build import BuildResult, build
+from dsrt_native.sources import Source
+from dsrt_native.writer import CacheWriter
 
-__all__ = ["RaggedArray"]
+__all__ = ["BuildResult", "CacheWriter", "RaggedArray", "Source", "build"]

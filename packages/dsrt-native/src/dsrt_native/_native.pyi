@@ -1,5 +1,6 @@
 """The native engine; private to the DSRT packages."""
 
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +24,29 @@ class Batch:
         """Pairs of a name and a layout; places are in bytes from the start of the buffer."""
     def strings(self, column: int) -> list[str | bytes | None]:
         """The strings of a column as a list of str, or bytes, or None for null."""
+
+@final
+class Writer:
+    """Writes a cache, one sample at a time."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        fields: list[dict[str, Any]],
+        metadata: list[tuple[str, str]],
+        fingerprint: str | None,
+        attributes: bytes,
+        samples_per_shard: int,
+        shard_bytes: int,
+        replace: bool,
+    ) -> Writer: ...
+    @property
+    def count(self) -> int: ...
+    def append(self, sample: dict[str, Any]) -> None: ...
+    def publish(self) -> tuple[int, str, list[str]]:
+        """Number of samples, digest in hexadecimal, and warnings."""
+    def abort(self) -> None: ...
 
 def order_rows(
     order: str, n: int, seed: int, start: int, count: int, weights: NDArray[np.float64] | None = None

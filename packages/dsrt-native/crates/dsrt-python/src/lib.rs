@@ -8,6 +8,8 @@ mod error;
 #[allow(dead_code)] // the loader, which lends memory to batches, follows
 mod memory;
 mod order;
+mod sample;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -18,5 +20,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Figures of a debug build say nothing; whoever measures asks this first.
     module.add("__build_profile__", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     module.add_class::<batch::PyBatch>()?;
+    module.add_class::<writer::PyWriter>()?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

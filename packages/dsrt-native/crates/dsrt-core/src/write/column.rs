@@ -8,7 +8,7 @@ use arrow_buffer::{MutableBuffer, NullBufferBuilder};
 use arrow_data::ArrayData;
 use arrow_schema::ArrowError;
 
-use super::value::Value;
+use super::value::{Value, fixed_bytes};
 use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 
@@ -62,27 +62,6 @@ impl Column {
             }
         })
     }
-}
-
-/// The little-endian bytes of a number in their first places, and how many they are. Zero for a null.
-fn fixed_bytes(kind: ColumnType, value: Value<'_>) -> ([u8; 8], usize) {
-    let width = match kind {
-        ColumnType::Number(dtype) => dtype.size(),
-        ColumnType::Date => 4,
-        _ => 8,
-    };
-    let float = |v: f64| match kind {
-        ColumnType::Number(DType::Float32) => u64::from((v as f32).to_bits()),
-        _ => v.to_bits(),
-    };
-    let bits = match (kind, value) {
-        (ColumnType::Number(DType::Float32 | DType::Float64), Value::Int(v)) => float(v as f64),
-        (_, Value::Float(v)) => float(v),
-        // Two's complement: the low bytes of a wider integer are the narrower one.
-        (_, Value::Int(v)) => v as u64,
-        _ => 0,
-    };
-    (bits.to_le_bytes(), width)
 }
 
 /// Columns and batches are made by this crate, so what Arrow finds wrong with them is a mistake of it.

@@ -36,9 +36,14 @@ impl OutFile {
         self.len
     }
 
+    /// Whether that many bytes more only fill the buffer.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.buffer.len() + bytes <= BUFFER
+    }
+
     /// Appends `bytes`.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() > BUFFER {
+        if !self.has_room(bytes.len()) {
             self.flush()?;
         }
         if bytes.len() >= BUFFER {

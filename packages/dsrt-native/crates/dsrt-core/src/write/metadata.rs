@@ -56,6 +56,11 @@ impl Table {
         if self.rows == BATCH_ROWS { self.flush() } else { Ok(()) }
     }
 
+    /// Whether the next row completes a batch.
+    pub(super) fn is_almost_full(&self) -> bool {
+        self.rows + 1 == BATCH_ROWS
+    }
+
     /// How many chunks the file has at least.
     pub(super) fn chunks(&self) -> u64 {
         self.file.len().div_ceil(CHUNK)

@@ -17,5 +17,5 @@ mod work;
 mod writer;
 
 pub use plan::{Encoding, WriterOptions};
-pub use value::{Record, Value};
+pub use value::{Record, Value, scalar_bytes};
 pub use writer::{Published, Writer};

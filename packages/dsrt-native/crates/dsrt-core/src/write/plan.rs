@@ -134,6 +134,11 @@ pub(super) mod tests {
         }
     }
 
+    /// The manifest of a cache without samples.
+    pub(crate) fn empty_manifest(name: &str) -> Vec<u8> {
+        options(vec![bytes("a")], &[]).manifest(name).unwrap().to_bytes()
+    }
+
     fn bytes(name: &str) -> (Field, Encoding) {
         field(name, FieldKind::Bytes, DType::UInt8, Codec::Raw)
     }

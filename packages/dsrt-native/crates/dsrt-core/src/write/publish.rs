@@ -87,21 +87,28 @@ fn swap(work: &Work) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::manifest::Manifest;
+    use crate::write::plan::tests::empty_manifest;
 
     fn work(root: &Path, replace: bool) -> Work {
         let work = Work::create(&root.join("x"), replace).unwrap();
-        std::fs::write(work.cache().join("manifest.json"), "new").unwrap();
+        std::fs::write(work.cache().join("manifest.json"), empty_manifest("new")).unwrap();
         work
     }
 
     fn old(root: &Path) {
         std::fs::create_dir(root.join("x")).unwrap();
-        std::fs::write(root.join("x/manifest.json"), "old").unwrap();
+        std::fs::write(root.join("x/manifest.json"), empty_manifest("old")).unwrap();
     }
 
     fn content(root: &Path) -> String {
         assert_eq!(std::fs::read_dir(root).unwrap().count(), 1, "the work directory is gone");
-        std::fs::read_to_string(root.join("x/manifest.json")).unwrap()
+        name(&root.join("x"))
+    }
+
+    fn name(cache: &Path) -> String {
+        let bytes = std::fs::read(cache.join("manifest.json")).unwrap();
+        Manifest::parse(&bytes).unwrap().name.to_string()
     }
 
     #[test]
@@ -125,7 +132,7 @@ mod tests {
         old(root.path());
         let mut work = work(root.path(), true);
         swap(&work).unwrap();
-        assert_eq!(std::fs::read_to_string(work.old().join("manifest.json")).unwrap(), "old");
+        assert_eq!(name(&work.old()), "old");
         work.remove().unwrap();
         assert_eq!(content(root.path()), "new");
     }

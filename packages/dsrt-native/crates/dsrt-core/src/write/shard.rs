@@ -49,6 +49,11 @@ impl Shard {
         self.file.write(stored)
     }
 
+    /// Whether a record of that size only fills the buffer.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.file.has_room(bytes)
+    }
+
     /// Bytes of the records so far.
     pub(super) fn stored(&self) -> u64 {
         self.file.len() - HEADER

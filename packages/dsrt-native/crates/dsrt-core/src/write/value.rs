@@ -34,6 +34,22 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
+/// The little-endian bytes of a number as an element of a field, and how many they are.
+///
+/// # Errors
+/// The reason, in words, if elements of that type do not hold this very number. Only bool, integers, float32 and
+/// float64 are made from numbers.
+pub fn scalar_bytes(dtype: DType, value: Value<'_>) -> std::result::Result<([u8; 8], usize), String> {
+    let kind = ColumnType::Number(dtype);
+    if !ColumnType::all().any(|known| known == kind) || value == Value::Null {
+        return Err(format!("{} is not stored as {}; give a NumPy value of that dtype", value.word(), dtype.name()));
+    }
+    match value_problem(kind, value) {
+        Some(problem) => Err(problem),
+        None => Ok(fixed_bytes(kind, value)),
+    }
+}
+
 /// Says why a record cannot be stored in a field, if it cannot.
 pub(super) fn record_problem(field: &Field, record: &Record<'_>) -> Option<String> {
     match &field.kind {
@@ -82,8 +98,32 @@ pub(super) fn value_problem(kind: ColumnType, value: Value<'_>) -> Option<String
         }
         (ColumnType::String, Value::Str(v)) => too_long(v.len()),
         (ColumnType::Binary, Value::Bytes(v)) => too_long(v.len()),
-        (_, value) => Some(format!("{} does not go into a {} column", value.word(), kind.name())),
+        (_, value) => {
+            Some(format!("{} is not stored as {}; convert it yourself if that is meant", value.word(), kind.name()))
+        }
     }
+}
+
+/// The little-endian bytes of a number in their first places, and how many they are. Zero for a null.
+pub(super) fn fixed_bytes(kind: ColumnType, value: Value<'_>) -> ([u8; 8], usize) {
+    let width = match kind {
+        ColumnType::Number(dtype) => dtype.size(),
+        ColumnType::Date => 4,
+        _ => 8,
+    };
+    let float = |v: f64| match kind {
+        ColumnType::Number(DType::Float32) => u64::from((v as f32).to_bits()),
+        _ => v.to_bits(),
+    };
+    let bits = match (kind, value) {
+        (ColumnType::Number(DType::Float32 | DType::Float64), Value::Int(v)) => float(v as f64),
+        (_, Value::Float(v)) => float(v),
+        // Two's complement: the low bytes of a wider integer are the narrower one.
+        (_, Value::Int(v)) => v as u64,
+        (_, Value::Bool(v)) => v.into(),
+        _ => 0,
+    };
+    (bits.to_le_bytes(), width)
 }
 
 fn integer_limits(kind: ColumnType) -> Option<(i128, i128)> {
@@ -187,6 +227,25 @@ mod tests {
         assert!(fits("float32", Value::Int(1 << 24)) && !fits("float32", Value::Int((1 << 24) + 1)));
         assert!(fits("float64", Value::Int(-(1 << 53))) && !fits("float64", Value::Int((1 << 53) + 1)));
         assert!(!fits("float64", Value::Int(i128::MAX)) && !fits("float64", Value::Int(i128::MIN)));
+    }
+
+    #[test]
+    fn a_single_number_becomes_an_element_of_a_type_that_holds_it() {
+        let bytes = |dtype, value| scalar_bytes(dtype, value).map(|(bytes, width)| bytes[..width].to_vec());
+        assert_eq!(bytes(DType::Int16, Value::Int(-2)).unwrap(), [0xfe, 0xff]);
+        assert_eq!(bytes(DType::Bool, Value::Bool(true)).unwrap(), [1]);
+        assert_eq!(bytes(DType::Float32, Value::Int(1)).unwrap(), 1f32.to_le_bytes());
+        assert_eq!(bytes(DType::Float64, Value::Float(0.1)).unwrap(), 0.1f64.to_le_bytes());
+        for (dtype, value) in [
+            (DType::UInt8, Value::Int(256)),
+            (DType::Int64, Value::Float(1.0)),
+            (DType::Float32, Value::Float(0.1)),
+            (DType::Float16, Value::Float(1.0)),
+            (DType::Bool, Value::Int(1)),
+            (DType::Int8, Value::Null),
+        ] {
+            assert!(bytes(dtype, value).is_err(), "{dtype:?} {value:?}");
+        }
     }
 
     #[test]

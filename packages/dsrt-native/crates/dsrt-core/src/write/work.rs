@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::file::sync_directory;
 use super::lock::Lock;
 use crate::error::{Error, Kind, Result};
+use crate::format::manifest::Manifest;
 
 /// A locked work directory. Unless it was published, dropping it leaves nothing behind.
 pub(super) struct Work {
@@ -153,7 +154,8 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<()> {
     let Some(found) = look(target)? else {
         return Ok(());
     };
-    let is_cache = look(&target.join("manifest.json"))?.is_some_and(|manifest| manifest.is_file());
+    let manifest = target.join("manifest.json");
+    let is_cache = look(&manifest)?.is_some_and(|manifest| manifest.is_file());
     let problem = if found.is_symlink() {
         format!("{shown} is a symbolic link; give the path of the directory itself, or another path")
     } else if !is_cache {
@@ -163,7 +165,14 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<()> {
             "{shown} is a published cache already; open it, choose another path, or build with on_stale=\"rebuild\""
         )
     } else {
-        return Ok(());
+        // Many programs keep a manifest.json; only one that proves itself may be replaced.
+        let bytes = std::fs::read(&manifest).map_err(|e| Error::io(format!("reading {}", manifest.display()), e))?;
+        match Manifest::parse(&bytes) {
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                format!("{shown} is not replaced, because its manifest is not sound; remove it yourself: {error}")
+            }
+        }
     };
     Err(Error::new(Kind::Exists, problem))
 }
@@ -223,6 +232,7 @@ fn remove_parents(made: &[PathBuf]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::plan::tests::empty_manifest;
 
     fn names(path: &Path) -> Vec<String> {
         let mut names: Vec<_> =
@@ -283,7 +293,9 @@ mod tests {
         std::fs::create_dir(at("directory")).unwrap();
         std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
         std::fs::create_dir(at("cache")).unwrap();
-        std::fs::write(at("cache/manifest.json"), "").unwrap();
+        std::fs::write(at("cache/manifest.json"), empty_manifest("x")).unwrap();
+        std::fs::create_dir(at("other")).unwrap();
+        std::fs::write(at("other/manifest.json"), "{\"name\": \"of another program\"}").unwrap();
         for (name, said) in [("file", "not a cache"), ("directory", "not a cache"), ("link", "symbolic link")] {
             for replace in [false, true] {
                 let error = Work::create(&at(name), replace).err().unwrap();
@@ -292,8 +304,9 @@ mod tests {
             }
         }
         assert!(Work::create(&at("cache"), false).err().unwrap().to_string().contains("on_stale"));
+        assert!(Work::create(&at("other"), true).err().unwrap().to_string().contains("not sound"));
         drop(Work::create(&at("cache"), true).unwrap());
-        assert_eq!(names(root.path()), ["cache", "directory", "file", "link"]);
+        assert_eq!(names(root.path()), ["cache", "directory", "file", "link", "other"]);
     }
 
     #[test]

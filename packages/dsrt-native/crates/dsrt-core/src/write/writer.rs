@@ -22,6 +22,9 @@ use crate::format::header;
 use crate::format::manifest::Manifest;
 use crate::format::shard::HEADER;
 
+/// So many bytes are digested and compressed in some microseconds.
+const BRIEF: usize = 4096;
+
 /// A cache that is being written. Dropped before [`Writer::publish`], it leaves nothing behind.
 pub struct Writer {
     open: Option<Open>,
@@ -101,6 +104,11 @@ impl Writer {
         }
     }
 
+    /// Whether appending these records takes some microseconds: nothing large is encoded, no file is touched.
+    pub fn is_brief(&self, records: &[Record<'_>]) -> bool {
+        self.open.as_ref().is_none_or(|open| open.is_brief(records))
+    }
+
     /// Samples appended so far.
     pub fn count(&self) -> u64 {
         self.samples
@@ -144,6 +152,17 @@ impl Open {
             None if row.is_empty() => Ok(()),
             None => Err(Error::new(Kind::Internal, "a sample has a row and the cache no columns")),
         }
+    }
+
+    fn is_brief(&self, records: &[Record<'_>]) -> bool {
+        let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
+        // What zstd may add to a small record that it cannot compress, with room to spare.
+        let stored = bytes + 64;
+        let limit = self.options.shard_bytes;
+        bytes <= BRIEF
+            && (1..self.options.samples_per_shard - 1).contains(&self.in_shard)
+            && self.shard.iter().all(|shard| shard.has_room(stored) && shard.stored() + (stored as u64) < limit)
+            && !self.table.as_ref().is_some_and(Table::is_almost_full)
     }
 
     fn store(&mut self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {

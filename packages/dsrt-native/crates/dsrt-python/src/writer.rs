@@ -1,0 +1,233 @@
+//! The writer, one sample at a time.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dsrt_core::dtype::{ColumnType, DType};
+use dsrt_core::field::{Codec, Field, FieldKind};
+use dsrt_core::format::checksum::hex;
+use dsrt_core::format::json;
+use dsrt_core::write::{Encoding, Record, Value, Writer, WriterOptions};
+use dsrt_core::{Error, Kind};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::error::{attached, detached, raise};
+use crate::sample::{HeldRecord, HeldValue, Refusal};
+
+/// A field as the Python side spells it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FieldSpec {
+    name: String,
+    kind: String,
+    dtype: String,
+    shape: Vec<u64>,
+    ndim: u32,
+    codec: String,
+    level: i32,
+    dictionary: Option<Vec<u8>>,
+    delta: u8,
+    /// NumPy's dtype of its elements; none for bytes and text, and where a package is missing.
+    numpy: Option<Py<PyAny>>,
+}
+
+struct FieldIn {
+    key: Py<PyString>,
+    field: Field,
+    dtype: Option<Py<PyAny>>,
+}
+
+struct ColumnIn {
+    key: Py<PyString>,
+    name: Arc<str>,
+    kind: ColumnType,
+}
+
+/// Writes a cache. `dsrt_native.CacheWriter` is its public face.
+#[pyclass(frozen, name = "Writer", module = "dsrt_native._native")]
+pub struct PyWriter {
+    writer: Mutex<Option<Writer>>,
+    fields: Vec<FieldIn>,
+    columns: Vec<ColumnIn>,
+}
+
+#[pymethods]
+impl PyWriter {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python call")]
+    #[pyo3(signature = (path, *, fields, metadata, fingerprint, attributes, samples_per_shard, shard_bytes, replace))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        fields: Vec<FieldSpec>,
+        metadata: Vec<(String, String)>,
+        fingerprint: Option<String>,
+        attributes: &[u8],
+        samples_per_shard: u64,
+        shard_bytes: u64,
+        replace: bool,
+    ) -> PyResult<Self> {
+        attached(py, || {
+            let (mut inputs, mut specs, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+            for spec in fields {
+                let key = PyString::intern(py, &spec.name).unbind();
+                let dtype = spec.numpy.as_ref().map(|dtype| dtype.clone_ref(py));
+                let (field, encoding) = spec.parse()?;
+                inputs.push(FieldIn { key, field: field.clone(), dtype });
+                specs.push((field, encoding));
+            }
+            for (name, kind) in metadata {
+                let key = PyString::intern(py, &name).unbind();
+                columns.push(ColumnIn { key, kind: column_type(&name, &kind)?, name: name.into() });
+            }
+            let options = WriterOptions {
+                fields: specs,
+                metadata: columns.iter().map(|column| (column.name.clone(), column.kind)).collect(),
+                fingerprint,
+                attributes: json::Value::parse(attributes).map_err(|error| {
+                    Error::new(Kind::Schema, format!("attributes cannot be stored: {}", error.message()))
+                })?,
+                samples_per_shard,
+                shard_bytes,
+                replace,
+            };
+            let writer = Writer::create(&path, options)?;
+            Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns })
+        })
+    }
+
+    /// Appends one sample, given as a dict.
+    fn append(&self, py: Python<'_>, sample: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut open = self.open()?;
+        let writer = open.as_mut().ok_or_else(closed)?;
+        let Ok(sample) = sample.cast::<PyDict>() else {
+            let given = sample.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "a sample is a dict of the fields' and columns' names to values, not a {given}"
+            )));
+        };
+        let place = writer.count();
+        let records = self.records(sample, place)?;
+        let row = self.row(sample, place)?;
+        if sample.len() > records.len() + row.len() {
+            return Err(self.unknown(sample, place));
+        }
+        let records: Vec<_> =
+            records.iter().map(|held| Record { bytes: held.data.as_bytes(), shape: &held.shape }).collect();
+        let row: Vec<Value<'_>> = row.iter().map(HeldValue::as_value).collect();
+        if writer.is_brief(&records) {
+            attached(py, || writer.append(&records, &row))
+        } else {
+            detached(py, || writer.append(&records, &row))
+        }
+    }
+
+    /// Samples appended so far.
+    #[getter]
+    fn count(&self) -> PyResult<u64> {
+        self.open()?.as_ref().map(Writer::count).ok_or_else(closed)
+    }
+
+    /// Completes and publishes the cache: its samples, its digest, and warnings.
+    fn publish(&self, py: Python<'_>) -> PyResult<(u64, String, Vec<String>)> {
+        let writer = self.open()?.take().ok_or_else(closed)?;
+        let published = detached(py, || writer.publish())?;
+        Ok((published.samples, hex(&published.digest), published.warnings))
+    }
+
+    /// Removes what was written. Nothing to do where the writer is closed already.
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        match self.open()?.take() {
+            Some(writer) => detached(py, || {
+                writer.abort();
+                Ok(())
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl PyWriter {
+    fn open(&self) -> PyResult<MutexGuard<'_, Option<Writer>>> {
+        // Waiting here would hold the GIL that the other thread wants back.
+        let guard = self.writer.try_lock();
+        guard.map_err(|_| PyRuntimeError::new_err("two threads use one writer at once; let one of them append"))
+    }
+
+    fn records<'py>(&self, sample: &Bound<'py, PyDict>, place: u64) -> PyResult<Vec<HeldRecord<'py>>> {
+        let py = sample.py();
+        let take = |input: &FieldIn| {
+            let missing = || "the sample has no value for this field".to_owned();
+            let value = sample.get_item(&input.key)?.ok_or_else(missing)?;
+            HeldRecord::take(&input.field, input.dtype.as_ref().map(|dtype| dtype.bind(py)), &value)
+        };
+        self.fields.iter().map(|input| take(input).map_err(|why| refuse(py, why, &input.field.name, place))).collect()
+    }
+
+    fn row<'py>(&self, sample: &Bound<'py, PyDict>, place: u64) -> PyResult<Vec<HeldValue<'py>>> {
+        let take = |column: &ColumnIn| {
+            let missing = || "the sample has no value for this column; say None where there is none".to_owned();
+            let value = sample.get_item(&column.key)?.ok_or_else(missing)?;
+            HeldValue::take(column.kind, &value)
+        };
+        let refuse = |why, column: &ColumnIn| refuse(sample.py(), why, &column.name, place);
+        self.columns.iter().map(|column| take(column).map_err(|why| refuse(why, column))).collect()
+    }
+
+    fn unknown(&self, sample: &Bound<'_, PyDict>, place: u64) -> PyErr {
+        let known: Vec<&str> =
+            self.fields.iter().map(|input| &*input.field.name).chain(self.columns.iter().map(|c| &*c.name)).collect();
+        let is_known = |key: &Bound<'_, PyAny>| key.extract::<&str>().is_ok_and(|key| known.contains(&key));
+        let unknown: Vec<_> = sample.keys().iter().filter(|key| !is_known(key)).map(|key| key.to_string()).collect();
+        let message = format!(
+            "the sample has {}, which no field or metadata column is called; there are {}",
+            unknown.join(", "),
+            known.join(", ")
+        );
+        raise(sample.py(), &Error::new(Kind::Schema, message).at_sample(place))
+    }
+}
+
+impl FieldSpec {
+    fn parse(self) -> dsrt_core::Result<(Field, Encoding)> {
+        let unknown = |what: &str, word: &str| Error::new(Kind::Schema, format!("there is no {what} {word:?}"));
+        let kind = match &*self.kind {
+            "dense" => FieldKind::Dense(self.shape.into()),
+            "ragged" => FieldKind::Ragged(self.ndim),
+            "bytes" => FieldKind::Bytes,
+            "text" => FieldKind::Text,
+            other => return Err(unknown("kind of field", other)),
+        };
+        let codecs = [Codec::Raw, Codec::Zstd, Codec::ZstdDict];
+        let codec = codecs.into_iter().find(|codec| codec.name() == self.codec);
+        let field = Field {
+            name: self.name.into(),
+            kind,
+            dtype: DType::parse(&self.dtype).ok_or_else(|| unknown("dtype", &self.dtype))?,
+            codec: codec.ok_or_else(|| unknown("codec", &self.codec))?,
+            delta: self.delta,
+        };
+        Ok((field, Encoding { level: self.level, dictionary: self.dictionary }))
+    }
+}
+
+fn column_type(name: &str, kind: &str) -> dsrt_core::Result<ColumnType> {
+    ColumnType::parse(kind).ok_or_else(|| {
+        let all: Vec<_> = ColumnType::all().map(ColumnType::name).collect();
+        let message = format!("{kind:?} is no type of a metadata column; the types are {}", all.join(", "));
+        Error::new(Kind::Schema, message).in_field(&name.into())
+    })
+}
+
+fn refuse(py: Python<'_>, why: Refusal, name: &Arc<str>, place: u64) -> PyErr {
+    match why {
+        Refusal::Because(reason) => raise(py, &Error::new(Kind::Schema, reason).in_field(name).at_sample(place)),
+        Refusal::Raised(error) => error,
+    }
+}
+
+fn closed() -> PyErr {
+    PyRuntimeError::new_err("this writer is closed; make a new one")
+}
