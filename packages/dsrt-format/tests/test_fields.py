@@ -94,7 +94,6 @@ def test_the_largest_legal_shapes_are_accepted():
 
 @pytest.mark.parametrize("name", ITEMSIZE)
 def test_every_dtype_has_a_numpy_dtype_of_its_size_and_name(name):
-    pytest.importorskip("ml_dtypes")
     dtype = numpy_dtype(name)
     assert dtype.itemsize == ITEMSIZE[name]
     assert name_of(dtype) == name

@@ -128,7 +128,6 @@ def test_the_examples_are_written_again_with_the_same_bytes(vectors, tmp_path):
 @pytest.mark.parametrize("codec", CODECS, ids=str)
 @pytest.mark.parametrize("dtype", ITEMSIZE)
 def test_every_dtype_in_every_codec_keeps_every_bit(tmp_path, dtype, codec):
-    pytest.importorskip("ml_dtypes")
     fields = {
         "scalar": Dense(dtype, codec=codec),
         "empty": Dense(dtype, (3, 0, 2), codec=codec),
@@ -454,7 +453,6 @@ def test_a_file_that_is_short_at_open_is_a_format_error_and_not_a_data_error(tmp
 
 
 def test_reading_without_ml_dtypes_names_the_package(tmp_path, monkeypatch):
-    pytest.importorskip("ml_dtypes")
     reference.write(tmp_path / "c", {"x": Dense("bfloat16")}, [{"x": bits("bfloat16", ())}])
     monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
     with pytest.raises(ImportError, match="ml_dtypes"):

@@ -46,7 +46,8 @@ def rows(
         raise ValueError(f"n is {n}; an order needs 1 to 2^62 rows")
     _check_stream(seed, start, count)
     if (order == "weighted") != (weights is not None):
-        raise ValueError(f"order {order!r} with weights={weights!r}: weights belong to the order 'weighted'")
+        with_or_without = "without" if weights is None else "with"
+        raise ValueError(f"order {order!r} {with_or_without} weights: they belong to the order 'weighted'")
     row: Callable[[int], int]
     if order == "sequential":
         row = n.__rmod__
