@@ -153,7 +153,7 @@ def rebuilt(of: str, keep: int) -> Break:
     return change
 
 
-DEEP = {"also": frozenset({"R039", "R050"})}
+DEEP = {"also": frozenset({"R039", "R050"}), "others": frozenset({4})}
 for of in ("dense", "rag", "caption"):
     shard_case("R031", f"{of}, the shard of another build", of, rebuilt(of, 0), **STALE)
 for of in ("dense", "rag"):

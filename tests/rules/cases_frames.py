@@ -5,7 +5,7 @@ from __future__ import annotations
 import zstandard
 
 from .case import Table
-from .cases_records import store
+from .cases_records import BOUND, store
 from .forge import Cache
 from .frames import MAGIC, RESERVED, RLE, block, compress, frame
 from .goods import DICTIONARY
@@ -112,6 +112,7 @@ def _(cache: Cache) -> None:
     store(cache.record("feat", SAMPLE), frame(blocks=block(bytes(15)), size=16))
 
 
+add("R037", "nothing at the bound of R035", frame(blocks=block(b""), size=BOUND, size_bytes=8), BOUND)
 # Compressed against a dictionary, in a field that has none.
 add(
     "R037",

@@ -173,6 +173,7 @@ REFUSED = {
     "time64": Type(TIME, Flat({0: i16(3), 1: i32(64)}), PLAIN),
     "timestamp[s]": Type(TIMESTAMP, Flat({0: i16(SECOND)}), PLAIN),
     "timestamp in Berlin": Type(TIMESTAMP, Flat({0: i16(2), 1: b"Europe/Berlin"}), PLAIN),
+    "timestamp with an empty zone": Type(TIMESTAMP, Flat({0: i16(2), 1: b""}), PLAIN),
     "timestamp in utc": Type(TIMESTAMP, Flat({0: i16(2), 1: b"utc"}), PLAIN),
     "timestamp at +00:00": Type(TIMESTAMP, Flat({0: i16(2), 1: b"+00:00"}), PLAIN),
     "duration[s]": Type(DURATION, Flat({0: i16(SECOND)}), PLAIN),

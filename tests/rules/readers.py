@@ -15,6 +15,7 @@ from .case import Case
 from .forge import Cache, Field
 
 Attempts = dict[str, Callable[[], object]]
+FILE_RULES = {"R030", "R031", "R039", "R040"}  # of a whole file, whichever sample was asked for
 
 
 class Reader(Protocol):
@@ -37,6 +38,15 @@ class Reader(Protocol):
     def columns(self, path: Path) -> dict[str, list[Any]]:
         """Every metadata column as Python values; temporal ones as integers."""
         ...
+
+
+def spoilt(case: Case) -> set[int]:
+    """The samples whose record in the case's field cannot be read."""
+    if case.sample is not None and case.rule not in FILE_RULES:
+        return {case.sample} | case.others
+    counts = case.make().counts
+    shards = range(len(counts)) if case.shard is None else [case.shard]
+    return {sum(counts[:shard]) + ordinal for shard in shards for ordinal in range(counts[shard])}
 
 
 def same(found: Any, value: Any, field: Field) -> bool:

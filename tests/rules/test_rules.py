@@ -15,11 +15,10 @@ from dsrt_format.errors import DataError, FormatError, NotPublishedError, Unknow
 from .accepted import ACCEPTED, FULL_SHARD, Accepted
 from .case import Case
 from .cases import CASES
-from .readers import Reader, Reference, bits, compare
+from .readers import FILE_RULES, Reader, Reference, bits, compare, spoilt
 from .soundness import broken
 
 READERS: list[Reader] = [Reference()]
-FILE_RULES = {"R030", "R031", "R039", "R040"}
 
 
 BREAKS_A_DIGEST = {"R002", "R003", *FILE_RULES, "R033", "R041"}
@@ -53,15 +52,6 @@ def good(
     request.param.make().write(folder / "good")
     yield request.param, folder / "good"
     shutil.rmtree(folder)
-
-
-def spoilt(case: Case) -> set[int]:
-    """The samples whose record in the case's field cannot be read."""
-    if case.sample is not None and case.rule not in FILE_RULES:
-        return {case.sample} | case.others
-    counts = case.make().counts
-    shards = range(len(counts)) if case.shard is None else [case.shard]
-    return {sum(counts[:shard]) + ordinal for shard in shards for ordinal in range(counts[shard])}
 
 
 def check(error: FormatError, case: Case, path: Path, how: str) -> None:
