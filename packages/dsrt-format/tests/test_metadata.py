@@ -133,7 +133,7 @@ REFUSED = [
     ("date", datetime.datetime(2024, 1, 1)),
     ("date", "2024-01-01"),
     ("date", np.datetime64("2024-01-01T01", "h")),
-    ("date", np.datetime64("NaT")),
+    ("date", np.datetime64("NaT", "D")),
     ("date", np.datetime64(2**31, "D")),
     ("timestamp[us]", datetime.datetime(2024, 1, 1, tzinfo=UTC)),
     ("timestamp[us, UTC]", datetime.datetime(2024, 1, 1)),
@@ -141,14 +141,14 @@ REFUSED = [
     ("timestamp[ms]", datetime.datetime(2024, 1, 1, microsecond=1)),
     ("timestamp[us]", np.datetime64(1, "ns")),
     ("timestamp[ns]", datetime.datetime(9999, 1, 1)),
-    ("timestamp[us]", np.datetime64("NaT")),
+    ("timestamp[us]", np.datetime64("NaT", "us")),
     ("timestamp[us]", np.datetime64("2024", "Y")),
     ("timestamp[us]", np.timedelta64(1, "us")),
     ("timestamp[us]", 5),
     ("duration[ms]", datetime.timedelta(microseconds=1)),
     ("duration[us]", np.datetime64(1, "us")),
     ("duration[us]", 1.5),
-    ("duration[us]", np.timedelta64("NaT")),
+    ("duration[us]", np.timedelta64("NaT", "us")),
 ]
 
 

@@ -12,11 +12,12 @@ from dsrt_format.arrow_schema import read_schema
 from dsrt_format.flatbuffer import Table
 from dsrt_format.rules import Violation
 
-__all__ = ["BATCH_ROWS", "VALUE_BYTES", "check_arrow_file", "find_footer", "footer_columns"]
+__all__ = ["BATCH_ROWS", "check_arrow_file", "find_footer", "footer_columns"]
 
 BATCH_ROWS = 262_144
 
-VALUE_BYTES = {
+# Bytes per value of the column types that are neither bool nor views nor 8 bytes wide.
+_VALUE_BYTES = {
     "int8": 1,
     "uint8": 1,
     "int16": 2,
@@ -26,7 +27,6 @@ VALUE_BYTES = {
     "float32": 4,
     "date": 4,
 }
-"""Bytes per value of the column types that are neither bool nor views nor 8 bytes wide."""
 
 _MAGIC = b"ARROW1"
 _CONTINUATION = b"\xff\xff\xff\xff"
@@ -217,7 +217,7 @@ def _check_values(values: memoryview, word: str, valid: np.ndarray | None, rows:
     if word == "bool":
         width, needed = 0, -(-rows // 8)
     else:
-        width = 16 if word in ("string", "binary") else VALUE_BYTES.get(word, 8)
+        width = 16 if word in ("string", "binary") else _VALUE_BYTES.get(word, 8)
         needed = width * rows
     if len(values) < needed or (width == 16 and len(values) % 16):
         raise _broken(
