@@ -1,4 +1,4 @@
-"""The stream of a loader as docs/spec/order.md tells it, in the plainest words: the oracle of the state machine.
+"""The stream of a loader as docs/spec/order.md tells it in plain words: the oracle of the state machine.
 
 Knows positions only; rows come from `dsrt_format.reference.rows`, steps from `dsrt_format.reference.plan`.
 """

@@ -1,4 +1,4 @@
-"""Whatever people do with a loader — breaks, seeks, epochs, resumes, other batch sizes — it follows the specification."""
+"""Breaks, seeks, epochs, resumes, other batch sizes: whatever people do, a loader follows the specification."""
 
 import json
 import warnings
