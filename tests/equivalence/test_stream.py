@@ -1,4 +1,4 @@
-"""Breaks, seeks, epochs, resumes, other batch sizes: whatever people do, a loader follows the specification."""
+"""Breaks, seeks, resumes, other batch sizes: whatever people do, a loader follows the specification."""
 
 import json
 import warnings
