@@ -25,7 +25,6 @@ _NANOSECONDS = {
     "ns": 1,
 }
 _EPOCH = datetime.datetime(1970, 1, 1)
-_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def arrow_type(word: str) -> "pa.DataType":
@@ -57,9 +56,9 @@ def stored_value(word: str, value: Any) -> Any:
     Args:
         word: The type of the column.
         value: None is null. Numbers are Python's or NumPy's: an integer must fit; what goes into a float
-            column must be a float, which is rounded to float32 if that is the type, or an integer that the
-            type holds exactly. Strings are str, binaries bytes, bytearray or memoryview. A date is a
-            `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is UTC),
+            column must be a float or an integer that the type holds exactly (a float that may be rounded says
+            so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or memoryview. A date is
+            a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is UTC),
             a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do as well, if
             the unit of the column holds them exactly.
 
@@ -186,20 +185,15 @@ def _check_text(value: str) -> None:
 def _float(word: str, value: Any) -> float | np.float32:
     if isinstance(value, np.float32):
         return value if word == "float32" else float(value)
-    if isinstance(value, float | np.floating):
-        found = float(value)
-    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-        try:
-            with np.errstate(over="ignore"):
-                found = float(np.dtype(word).type(int(value)))
-        except OverflowError:
-            found = float("inf")
-        if found != int(value):
-            raise ValueError(f"{value} is not a {word} exactly; give a float if it may be rounded")
-    else:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise _refused(word, value)
-    if word == "float32" and abs(found) > _MAX_FLOAT32 and found not in (np.inf, -np.inf):
-        raise ValueError(f"{found!r} is beyond the range of float32")
+    try:
+        with np.errstate(over="ignore"):
+            found = float(np.dtype(word).type(value))
+    except OverflowError:
+        found = np.inf
+    if found != value and not np.isnan(value):
+        raise ValueError(f"{value!r} is no {word} exactly; call numpy.{word}(...) on it if it may be rounded")
     return found
 
 
