@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dsrt_format import CacheExistsError, Manifest, NotPublishedError, StaleCacheError
+from dsrt_format import CacheExistsError, Manifest, NotPublishedError, SchemaError, StaleCacheError
+from dsrt_format.names import cache_name_problem
 from dsrt_native.arguments import word
 from dsrt_native.sources import Source, samples_of, size_of
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
@@ -77,6 +78,8 @@ def build(
     for attribute in ("name", "fields", "metadata"):
         if not hasattr(source, attribute):
             raise TypeError(f"{type(source).__qualname__} is no source: it has no attribute {attribute!r}")
+    if (problem := cache_name_problem(source.name)) is not None:
+        raise SchemaError(f"{source.name!r} cannot be the name of a cache: {problem}")
     path = Path(root, source.name)
     options = {
         "fingerprint": getattr(source, "fingerprint", None),
@@ -86,7 +89,7 @@ def build(
     }
     tried = False
     while True:
-        found = _published(path, on_stale)
+        found = _published(path)
         if found is not None and _is_wanted(found, source, path, on_stale):
             return BuildResult(source.name, path, "reused", found.num_samples)
         try:
@@ -108,7 +111,7 @@ def _first(argument: int | None, source: Source, name: str, default: int) -> Any
     return default if wish is None else wish
 
 
-def _published(path: Path, on_stale: OnStale) -> Manifest | None:
+def _published(path: Path) -> Manifest | None:
     """Return the manifest of the cache at a path, or None if nothing is there."""
     if not os.path.lexists(path):
         return None

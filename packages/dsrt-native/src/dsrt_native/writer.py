@@ -74,12 +74,13 @@ class CacheWriter:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
             _require_text("fingerprint", fingerprint)
-        self._clocks = {name: found for name, kind in metadata.items() if (found := clock(kind)) is not None}
+        columns = _columns(metadata, fields)
+        self._clocks = {name: found for name, kind in columns if (found := clock(kind)) is not None}
         self._count = 0
         self._native: _native.Writer | None = _native.Writer(
             self._path,
             fields=[_field(name, spec) for name, spec in _checked(fields)],
-            metadata=_columns(metadata, fields),
+            metadata=columns,
             fingerprint=fingerprint,
             attributes=attributes_json(attributes),
             samples_per_shard=whole("samples_per_shard", samples_per_shard, 1, SAMPLES_PER_SHARD),

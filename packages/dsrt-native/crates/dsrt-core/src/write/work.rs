@@ -213,6 +213,9 @@ fn make_parents(parent: &Path) -> Result<Vec<PathBuf>> {
         missing.push(above.to_path_buf());
     }
     missing.reverse();
+    if missing.is_empty() {
+        return Ok(missing);
+    }
     if let Err(e) = std::fs::create_dir_all(parent) {
         remove_parents(&missing);
         return Err(Error::io(format!("creating the directory {}", parent.display()), e));

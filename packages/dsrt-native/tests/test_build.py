@@ -1,0 +1,240 @@
+"""build: built, reused, rebuilt, or refused with what was there left alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from dsrt_format import (
+    CacheExistsError,
+    Dense,
+    FormatError,
+    Manifest,
+    SchemaError,
+    StaleCacheError,
+    UnknownVersionError,
+    reference,
+)
+from dsrt_native import Source, build
+
+
+class Numbers:
+    """A source with random access."""
+
+    fields: ClassVar = {"x": Dense("int64")}
+    metadata: ClassVar = {"half": "int64"}
+
+    def __init__(self, values: list[Any], *, name: str = "numbers", fingerprint: str | None = None) -> None:
+        self.values = values
+        self.name = name
+        self.fingerprint = fingerprint
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        return {"x": self.values[i], "half": i // 2}
+
+
+class Stream:
+    """A source that can only be gone through once, and does not know its end."""
+
+    name = "stream"
+    fields: ClassVar = {"x": Dense("int64")}
+    metadata: ClassVar = {}
+    attributes: ClassVar = {"note": "as it came"}
+    samples_per_shard = 2
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return ({"x": i} for i in range(5))
+
+
+def names(path: Path) -> list[str]:
+    return sorted(p.name for p in path.iterdir())
+
+
+def values(path: Path) -> list[int]:
+    return [int(sample["x"]) for sample in reference.read(path)]
+
+
+def test_a_source_with_random_access_is_built(tmp_path):
+    result = build(Numbers([5, 6, 7]), tmp_path / "root")
+    assert (result.name, result.path, result.status) == ("numbers", tmp_path / "root" / "numbers", "built")
+    assert result.num_samples == 3
+    assert reference.read(result.path) == [{"x": 5, "half": 0}, {"x": 6, "half": 0}, {"x": 7, "half": 1}]
+
+
+def test_a_source_that_is_iterated_is_built_with_its_wishes(tmp_path):
+    result = build(Stream(), tmp_path)
+    assert values(result.path) == [0, 1, 2, 3, 4]
+    manifest = Manifest.load(result.path)
+    assert (manifest.shards, manifest.attributes, manifest.fingerprint) == (
+        (2, 2, 1),
+        {"note": "as it came"},
+        None,
+    )
+
+
+def test_arguments_come_before_the_wishes_of_the_source(tmp_path):
+    result = build(Stream(), tmp_path, samples_per_shard=4)
+    assert Manifest.load(result.path).shards == (4, 1)
+    result = build(Numbers([1, 2]), tmp_path, shard_bytes=8)
+    assert Manifest.load(result.path).shards == (1, 1)
+
+
+def test_sources_are_known_by_their_shape():
+    assert isinstance(Numbers([]), Source)
+    assert isinstance(Stream(), Source)
+    assert not isinstance(object(), Source)
+
+
+def test_the_same_fingerprint_is_reused_without_asking_for_a_sample(tmp_path):
+    build(Numbers([1], fingerprint="a"), tmp_path)
+    before = (tmp_path / "numbers" / "manifest.json").stat()
+    for on_stale in ("error", "rebuild", "reuse"):
+        result = build(Numbers([None], fingerprint="a"), tmp_path, on_stale=on_stale)
+        assert (result.status, result.num_samples) == ("reused", 1)
+    assert (tmp_path / "numbers" / "manifest.json").stat() == before
+
+
+def test_another_fingerprint_is_an_error_that_names_both_and_the_ways_out(tmp_path):
+    build(Numbers([1], fingerprint="a"), tmp_path)
+    with pytest.raises(
+        StaleCacheError, match=r"'a'.*'b'.*on_stale='rebuild'.*on_stale='reuse'.*another name"
+    ):
+        build(Numbers([2], fingerprint="b"), tmp_path)
+    assert values(tmp_path / "numbers") == [1]
+
+
+def test_another_fingerprint_can_be_rebuilt_or_reused(tmp_path):
+    build(Numbers([1], fingerprint="a"), tmp_path)
+    assert build(Numbers([2], fingerprint="b"), tmp_path, on_stale="reuse").status == "reused"
+    assert values(tmp_path / "numbers") == [1]
+    assert build(Numbers([2], fingerprint="b"), tmp_path, on_stale="rebuild").status == "rebuilt"
+    assert values(tmp_path / "numbers") == [2]
+    assert Manifest.load(tmp_path / "numbers").fingerprint == "b"
+    assert names(tmp_path) == ["numbers"]
+
+
+def test_without_a_fingerprint_nothing_is_the_same(tmp_path):
+    build(Numbers([1]), tmp_path)
+    with pytest.raises(CacheExistsError, match="no fingerprint"):
+        build(Numbers([2]), tmp_path)
+    with pytest.raises(StaleCacheError, match="fingerprint None"):
+        build(Numbers([2], fingerprint="b"), tmp_path)
+    assert build(Numbers([2]), tmp_path, on_stale="reuse").status == "reused"
+    assert build(Numbers([2]), tmp_path, on_stale="rebuild").status == "rebuilt"
+    assert values(tmp_path / "numbers") == [2]
+
+
+def test_a_cache_of_another_name_that_was_moved_here_is_stale(tmp_path):
+    build(Numbers([1], name="other", fingerprint="a"), tmp_path)
+    (tmp_path / "other").rename(tmp_path / "numbers")
+    with pytest.raises(StaleCacheError, match="'other'"):
+        build(Numbers([2], fingerprint="a"), tmp_path)
+
+
+@pytest.mark.parametrize("on_stale", ["error", "rebuild", "reuse"])
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_cache_is_left_alone(tmp_path, make, on_stale):
+    make(tmp_path / "numbers")
+    with pytest.raises(CacheExistsError, match="not a cache"):
+        build(Numbers([1], fingerprint="a"), tmp_path, on_stale=on_stale)
+    assert names(tmp_path) == ["numbers"]
+
+
+@pytest.mark.parametrize("on_stale", ["error", "rebuild", "reuse"])
+def test_a_damaged_manifest_or_one_from_the_future_is_not_touched(tmp_path, on_stale):
+    manifest = build(Numbers([1]), tmp_path).path / "manifest.json"
+    good = manifest.read_bytes()
+    manifest.chmod(0o644)
+    manifest.write_bytes(good.replace(b"numbers", b"numbres"))
+    with pytest.raises(FormatError) as caught:
+        build(Numbers([1], fingerprint="a"), tmp_path, on_stale=on_stale)
+    assert caught.value.rule == "R003"
+    import blake3
+
+    rest = b"{" + good[77:].replace(b'"format":1', b'"format":2')
+    manifest.write_bytes(b'{"digest":"' + blake3.blake3(rest).hexdigest().encode() + b'",' + rest[1:])
+    with pytest.raises(UnknownVersionError):
+        build(Numbers([1], fingerprint="a"), tmp_path, on_stale=on_stale)
+
+
+def test_an_exception_of_the_source_names_source_and_sample_and_leaves_nothing(tmp_path):
+    class Broken(Stream):
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            yield {"x": 1}
+            yield {"x": 2}
+            raise LookupError("no more files")
+
+    with pytest.raises(LookupError, match="no more files") as caught:
+        build(Broken(), tmp_path / "root")
+    (note,) = caught.value.__notes__
+    assert note.startswith("while building 'stream' from ")
+    assert note.endswith("Broken, at sample 2")
+    assert names(tmp_path) == []
+
+
+def test_a_sample_that_does_not_fit_leaves_what_was_there(tmp_path):
+    build(Numbers([1], fingerprint="a"), tmp_path)
+    with pytest.raises(SchemaError, match="field x, sample 1") as caught:
+        build(Numbers([1, "two"], fingerprint="b"), tmp_path, on_stale="rebuild")
+    assert "at sample 1" in caught.value.__notes__[0]
+    assert values(tmp_path / "numbers") == [1]
+    assert names(tmp_path) == ["numbers"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupt_leaves_nothing(tmp_path, error):
+    class Interrupted(Stream):
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            yield {"x": 1}
+            raise error
+
+    with pytest.raises(error):
+        build(Interrupted(), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_progress_begins_and_ends_and_is_not_called_for_every_sample(tmp_path):
+    calls: list[tuple[int, int | None]] = []
+    build(Numbers(list(range(2000))), tmp_path, progress=lambda done, total: calls.append((done, total)))
+    assert calls[0] == (0, 2000)
+    assert calls[-1] == (2000, 2000)
+    assert calls == sorted(calls)
+    assert len(calls) < 1000
+    calls.clear()
+    build(Stream(), tmp_path, progress=lambda done, total: calls.append((done, total)))
+    assert (calls[0], calls[-1]) == ((0, None), (5, None))
+
+
+def test_a_cache_that_a_dead_rebuild_had_moved_away_is_found_again(tmp_path):
+    build(Numbers([1], fingerprint="a"), tmp_path)
+    (tmp_path / ".numbers.building").mkdir()
+    (tmp_path / "numbers").rename(tmp_path / ".numbers.building" / "old")
+    assert build(Numbers([2], fingerprint="a"), tmp_path).status == "reused"
+    assert values(tmp_path / "numbers") == [1]
+    assert names(tmp_path) == ["numbers"]
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "error", "said"),
+    [
+        (object(), {}, TypeError, "no attribute 'name'"),
+        (Numbers([1]), {"on_stale": "resume"}, ValueError, "'rebuild'"),
+        (Numbers([1], name="a.b"), {}, SchemaError, "name of a cache"),
+        (Numbers([1], name="a/b"), {}, SchemaError, "name of a cache"),
+        (Numbers([1]), {"samples_per_shard": 0}, ValueError, "samples_per_shard"),
+        (
+            type("Nothing", (), {"name": "n", "fields": {"x": Dense("int8")}, "metadata": {}})(),
+            {},
+            TypeError,
+            "__iter__",
+        ),
+    ],
+)
+def test_what_is_no_source_is_refused(tmp_path, source, arguments, error, said):
+    with pytest.raises(error, match=said):
+        build(source, tmp_path / "root", **arguments)
+    assert names(tmp_path) == []
