@@ -58,8 +58,8 @@ def stored_value(word: str, value: Any) -> Any:
         value: None is null. Numbers are Python's or NumPy's: an integer must fit; what goes into a float
             column must be a float or an integer that the type holds exactly (a float that may be rounded says
             so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or memoryview. A date is
-            a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is UTC),
-            a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do as well, if
+            a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is
+            UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do as well, if
             the unit of the column holds them exactly.
 
     Returns:
@@ -192,7 +192,7 @@ def _float(word: str, value: Any) -> float | np.float32:
             found = float(np.dtype(word).type(value))
     except OverflowError:
         found = np.inf
-    if found != value and not np.isnan(value):
+    if found != value and value == value:  # a NaN differs from itself
         raise ValueError(f"{value!r} is no {word} exactly; call numpy.{word}(...) on it if it may be rounded")
     return found
 
