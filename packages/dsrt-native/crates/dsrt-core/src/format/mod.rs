@@ -9,5 +9,6 @@ pub mod encode;
 pub mod header;
 pub mod json;
 pub mod manifest;
+pub mod metadata;
 pub mod names;
 pub mod shard;

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use once_cell::race::OnceBox;
 
 use super::directory::Directory;
 use super::field::{FieldFiles, FieldReader, dictionary_name};
 use super::locate::Locator;
 use super::shard;
+use super::table::Table;
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::Manifest;
 
@@ -35,6 +37,7 @@ struct Shared {
 pub(super) struct Files {
     pub(super) directory: Directory,
     pub(super) fields: Vec<FieldFiles>,
+    table: OnceBox<Arc<Table>>,
 }
 
 impl Cache {
@@ -52,7 +55,7 @@ impl Cache {
         check_files(&directory, &manifest)?;
         let locator = Locator::new(&manifest.shards)?;
         let fields = manifest.fields.iter().map(|entry| FieldFiles::new(entry.files.len())).collect::<Result<_>>()?;
-        let files = Arc::new(Files { directory, fields });
+        let files = Arc::new(Files { directory, fields, table: OnceBox::new() });
         let path = name.clone();
         Ok(Self(Arc::new(Shared { path, manifest, locator, verify, files: ArcSwapOption::new(Some(files)) })))
     }
@@ -90,6 +93,13 @@ impl Cache {
     /// Whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.0.files.load().is_none()
+    }
+
+    /// The metadata, one row per sample; its outline is read and checked if it was not yet (R030, R041, R042, R045).
+    pub fn table(&self) -> Result<Arc<Table>> {
+        let files = self.files()?;
+        let open = || Table::open(&files.directory, self.manifest(), self.path()).map(Arc::new).map(Box::new);
+        Ok(files.table.get_or_try_init(open).map_err(|error| error.in_cache(self.path()))?.clone())
     }
 
     /// Gives files and mappings back, as soon as the reads and views that use them end. Every later read is an error

@@ -1,6 +1,7 @@
 //! Published caches: opening them, and reading samples with every byte checked.
 
 mod cache;
+mod column;
 mod directory;
 mod field;
 pub mod gather;
@@ -9,8 +10,13 @@ mod locate;
 mod payload;
 mod shard;
 mod slice;
+mod table;
+mod weights;
 
 pub use cache::Cache;
+pub use column::MetadataSource;
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};
 pub use payload::PayloadSource;
 pub use slice::Slice;
+pub use table::Table;
+pub use weights::WEIGHT;

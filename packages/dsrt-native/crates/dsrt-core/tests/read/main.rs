@@ -9,4 +9,5 @@
 
 mod damage;
 mod example;
+mod metadata;
 mod support;

@@ -1,0 +1,118 @@
+//! Metadata columns as columns of a batch: only the chunks that a batch touches are read.
+
+mod number;
+mod string;
+
+use std::sync::Arc;
+
+use super::cache::Cache;
+use super::gather::{Damage, Id, Planned, Rows, Source};
+use super::table::Table;
+use crate::batch::Spans;
+use crate::dtype::ColumnType;
+use crate::error::{Error, Kind, Result};
+use crate::format::metadata::{ColumnLayout, Extent};
+
+/// A metadata column of one or more caches, gathered.
+pub struct MetadataSource {
+    caches: Arc<[Cache]>,
+    /// The column's number in each cache.
+    columns: Box<[usize]>,
+    kind: ColumnType,
+    name: Arc<str>,
+}
+
+impl MetadataSource {
+    /// The column of that name, which every cache must have with equal type.
+    pub fn new(caches: Arc<[Cache]>, name: &str) -> Result<Self> {
+        let mut columns = Vec::with_capacity(caches.len());
+        let mut first: Option<(&Cache, ColumnType)> = None;
+        for cache in caches.iter() {
+            let schema = |message: String| Error::new(Kind::Schema, message).in_cache(cache.path());
+            let found = cache.table()?.column(name);
+            let (number, kind) = found.ok_or_else(|| schema(format!("the cache has no metadata column {name:?}")))?;
+            let (other, known) = *first.get_or_insert((cache, kind));
+            if known != kind {
+                let (here, there) = (kind.name(), known.name());
+                return Err(schema(format!("column {name:?} is {here} here and {there} in {}", other.path())));
+            }
+            columns.push(number);
+        }
+        let no_cache = || Error::new(Kind::Schema, format!("no cache, and so no metadata column {name:?}"));
+        let (_, kind) = first.ok_or_else(no_cache)?;
+        Ok(Self { columns: columns.into(), kind, name: name.into(), caches })
+    }
+
+    /// The column's type.
+    pub fn kind(&self) -> ColumnType {
+        self.kind
+    }
+}
+
+impl Source for MetadataSource {
+    fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
+        let tables = self.caches.iter().map(Cache::table).collect::<Result<_>>()?;
+        let column = Column { tables, source: self };
+        Ok(match self.kind {
+            ColumnType::String => Box::new(string::Strings::plan(column, *rows, true, spans)?),
+            ColumnType::Binary => Box::new(string::Strings::plan(column, *rows, false, spans)?),
+            _ => Box::new(number::Numbers::plan(column, *rows, spans)?),
+        })
+    }
+}
+
+/// The column in each of the caches, open.
+struct Column<'a> {
+    tables: Vec<Arc<Table>>,
+    source: &'a MetadataSource,
+}
+
+/// One value: where it lies.
+struct Cell<'a> {
+    table: &'a Table,
+    layout: &'a ColumnLayout,
+    /// The row in its batch.
+    row: u64,
+}
+
+impl Column<'_> {
+    fn cell(&self, id: Id) -> Result<Cell<'_>> {
+        let number = id.cache as usize;
+        let lost = || Error::new(Kind::Internal, "there is no cache of that number");
+        let (table, column) = self.tables.get(number).zip(self.source.columns.get(number)).ok_or_else(lost)?;
+        let (layout, row) = table.locate(*column, id.sample)?;
+        Ok(Cell { table, layout, row })
+    }
+
+    /// The error with its place, as one found by a read.
+    fn place(&self, error: Error, id: Id) -> Error {
+        let mut error = error.while_reading().in_field(&self.source.name).at_sample(id.sample);
+        if let Some(cache) = self.source.caches.get(id.cache as usize) {
+            error = error.in_cache(cache.path());
+        }
+        error
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// Bytes of the file, proven.
+    fn bytes(&self, extent: Extent) -> Result<&'a [u8]> {
+        self.table.chunks().bytes(extent)
+    }
+
+    /// Bit `row` of a buffer of bits.
+    fn bit(&self, bits: Extent) -> Result<bool> {
+        let byte = self.bytes(Extent { at: bits.at + self.row / 8, len: 1 })?;
+        Ok(byte.first().is_some_and(|byte| byte >> (self.row % 8) & 1 == 1))
+    }
+
+    fn is_null(&self) -> Result<bool> {
+        let Some(validity) = self.layout.validity else { return Ok(false) };
+        let null = !self.bit(validity)?;
+        if null && self.layout.nulls == 0 {
+            let message = "metadata.arrow: a value is null in a batch that counts no nulls";
+            return Err(Error::rule(Kind::Format, 42, message));
+        }
+        Ok(null)
+    }
+}

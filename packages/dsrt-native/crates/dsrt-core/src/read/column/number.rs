@@ -1,0 +1,83 @@
+//! Numbers, truth values and times: one array, in which null has no place.
+
+use super::super::gather::{Damage, Id, Planned, Rows};
+use super::Column;
+use crate::batch::{Layout, Span, Spans};
+use crate::dtype::{ColumnType, DType, Element};
+use crate::error::{Error, Kind, Result};
+use crate::format::metadata::Extent;
+
+/// A batch of a column of fixed width.
+pub(super) struct Numbers<'a> {
+    column: Column<'a>,
+    rows: Rows<'a>,
+    element: Element,
+    values: Span,
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn plan(column: Column<'a>, rows: Rows<'a>, spans: &mut Spans) -> Result<Self> {
+        let element = match column.source.kind {
+            ColumnType::Number(dtype) => Element::Plain(dtype),
+            ColumnType::Date => Element::Date,
+            ColumnType::Timestamp(unit, _) => Element::Timestamp(unit),
+            ColumnType::Duration(unit) => Element::Duration(unit),
+            ColumnType::String | ColumnType::Binary => return Err(lost()),
+        };
+        let values = spans.reserve((rows.len() as u64).saturating_mul(element.size() as u64))?;
+        Ok(Self { column, rows, element, values })
+    }
+
+    /// Writes the value, or says that it is null.
+    fn value(&self, id: Id, out: &mut [u8]) -> Result<bool> {
+        let cell = self.column.cell(id)?;
+        if cell.is_null()? {
+            return Ok(false);
+        }
+        if let (Element::Plain(DType::Bool), [byte]) = (self.element, &mut *out) {
+            *byte = cell.bit(cell.layout.values)?.into();
+            return Ok(true);
+        }
+        let width = out.len() as u64;
+        out.copy_from_slice(cell.bytes(Extent { at: cell.layout.values.at + cell.row * width, len: width })?);
+        Ok(true)
+    }
+
+    fn refuse_nulls(&self, nulls: u64, first: usize) -> Error {
+        let row = self.rows.rows.get(first).copied().unwrap_or_default();
+        let message = format!(
+            "{nulls} of the {} values asked for are null, the first in row {row}, and an array of numbers has no null: \
+             fill them (fill_null) and give the column anew, or leave it out of the fields asked for",
+            self.rows.len()
+        );
+        let error = Error::new(Kind::Value, message);
+        match self.rows.ids.get(first) {
+            Some(id) => self.column.place(error, *id),
+            None => error,
+        }
+    }
+}
+
+impl Planned for Numbers<'_> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+        let mut nulls = 0;
+        let mut first = 0;
+        let outs = self.values.of_mut(buffer)?.chunks_exact_mut(self.element.size());
+        for (place, (id, out)) in self.rows.ids.iter().zip(outs).enumerate() {
+            if !self.value(*id, out).map_err(|error| self.column.place(error, *id))? {
+                if nulls == 0 {
+                    first = place;
+                }
+                nulls += 1;
+            }
+        }
+        if nulls > 0 {
+            return Err(self.refuse_nulls(nulls, first));
+        }
+        Ok(Layout::Dense { element: self.element, shape: [self.rows.len() as u64].into(), values: self.values })
+    }
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "a column of numbers is none")
+}

@@ -1,0 +1,95 @@
+//! Text and binary: views followed one by one, the content packed.
+
+use super::super::gather::{Damage, Id, Planned, Rows};
+use super::Column;
+use crate::batch::{Layout, Span, Spans};
+use crate::error::{Error, Kind, Result};
+use crate::format::metadata::{Extent, View, follow};
+
+/// A batch of a column of strings.
+pub(super) struct Strings<'a> {
+    column: Column<'a>,
+    rows: Rows<'a>,
+    text: bool,
+    /// None for null.
+    views: Vec<Option<View>>,
+    values: Span,
+    offsets: Span,
+    valid: Option<Span>,
+}
+
+impl<'a> Strings<'a> {
+    pub(super) fn plan(column: Column<'a>, rows: Rows<'a>, text: bool, spans: &mut Spans) -> Result<Self> {
+        let too_large = || Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples");
+        let mut views = Vec::new();
+        views.try_reserve_exact(rows.len()).map_err(|_| too_large())?;
+        let mut total = 0u64;
+        for id in rows.ids {
+            let view = view(&column, *id).map_err(|error| column.place(error, *id))?;
+            total = total.checked_add(view.map_or(0, |view| view.content.len)).ok_or_else(too_large)?;
+            views.push(view);
+        }
+        let samples = rows.len() as u64;
+        let values = spans.reserve(total)?;
+        let offsets = spans.reserve(8 * (samples + 1))?;
+        let valid = views.iter().any(Option::is_none).then(|| spans.reserve(samples)).transpose()?;
+        Ok(Self { column, rows, text, views, values, offsets, valid })
+    }
+
+    /// Writes the content that a view leads to (R042).
+    fn content(&self, view: &View, id: Id, out: &mut [u8]) -> Result<()> {
+        let content = self.column.cell(id)?.bytes(view.content)?;
+        let breach = |what: &str| Error::rule(Kind::Format, 42, format!("metadata.arrow: {what}"));
+        if view.prefix.is_some_and(|prefix| !content.starts_with(&prefix)) {
+            return Err(breach("a string does not begin as its view says"));
+        }
+        if self.text && std::str::from_utf8(content).is_err() {
+            return Err(breach("a string is not UTF-8"));
+        }
+        out.copy_from_slice(content);
+        Ok(())
+    }
+}
+
+fn view(column: &Column, id: Id) -> Result<Option<View>> {
+    let cell = column.cell(id)?;
+    if cell.is_null()? {
+        return Ok(None);
+    }
+    let at = cell.layout.values.at + 16 * cell.row;
+    let view = cell.bytes(Extent { at, len: 16 })?.first_chunk().ok_or_else(lost)?;
+    follow(view, at, &cell.layout.data).map(Some)
+}
+
+impl Planned for Strings<'_> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+        let mut rest = self.values.of_mut(buffer)?;
+        for (view, id) in self.views.iter().zip(self.rows.ids) {
+            if let Some(view) = view {
+                // It fits: the total was reserved.
+                let (out, after) = rest.split_at_mut_checked(view.content.len as usize).ok_or_else(lost)?;
+                self.content(view, *id, out).map_err(|error| self.column.place(error, *id))?;
+                rest = after;
+            }
+        }
+        let mut offset = 0;
+        let ends = self.views.iter().map(|view| {
+            offset += view.map_or(0, |view| view.content.len);
+            offset
+        });
+        let offsets = self.offsets.of_mut(buffer)?.as_chunks_mut::<8>().0;
+        for (to, offset) in offsets.iter_mut().zip(std::iter::once(0).chain(ends)) {
+            *to = offset.to_ne_bytes();
+        }
+        if let Some(valid) = self.valid {
+            for (to, view) in valid.of_mut(buffer)?.iter_mut().zip(&self.views) {
+                *to = view.is_some().into();
+            }
+        }
+        Ok(Layout::Strings { text: self.text, values: self.values, offsets: self.offsets, valid: self.valid })
+    }
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "a batch of strings does not fit its plan")
+}

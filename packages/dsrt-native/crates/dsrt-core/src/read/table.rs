@@ -1,0 +1,162 @@
+//! The metadata table of a cache: opened at first use, proven and checked as far as it is read.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use once_cell::race::OnceBox;
+
+use super::cache::METADATA;
+use super::directory::Directory;
+use crate::dtype::ColumnType;
+use crate::error::{Error, Kind, Result};
+use crate::format::manifest::Manifest;
+use crate::format::metadata::{
+    BATCH, BatchLayout, BatchMessage, Chunks, ColumnLayout, Outline, arrow_schema, record_batch,
+};
+
+/// One row per sample, in their order. A cache without metadata has a table without columns.
+pub struct Table {
+    path: Arc<str>,
+    rows: u64,
+    chunks: Chunks,
+    outline: Outline,
+    schema: SchemaRef,
+    /// Of each batch; what is read of it lies in here.
+    layouts: Vec<OnceBox<BatchLayout>>,
+    batches: OnceBox<Vec<RecordBatch>>,
+    pub(super) weights: OnceBox<Option<Arc<[f64]>>>,
+}
+
+impl Table {
+    /// Maps the file (R030) and reads its outline (R041, R042, R045).
+    pub(super) fn open(directory: &Directory, manifest: &Manifest, path: &Arc<str>) -> Result<Self> {
+        let (chunks, outline) = match &manifest.metadata {
+            Some(entry) => {
+                let bytes = Bytes::from_owner(directory.map(METADATA, entry.bytes)?);
+                let chunks = Chunks::new(bytes, &entry.chunks);
+                let fields: BTreeSet<_> = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
+                let outline = Outline::read(&chunks, &fields)?;
+                (chunks, outline)
+            }
+            None => (Chunks::new(Bytes::new(), &[]), Outline { columns: Vec::new(), blocks: Vec::new() }),
+        };
+        let table = Self {
+            path: path.clone(),
+            rows: manifest.samples,
+            schema: arrow_schema(&outline.columns),
+            layouts: outline.blocks.iter().map(|_| OnceBox::new()).collect(),
+            batches: OnceBox::new(),
+            weights: OnceBox::new(),
+            chunks,
+            outline,
+        };
+        // With another number of batches than the rows need, what breaks which rule depends on all of them.
+        if manifest.metadata.is_some() && table.outline.blocks.len() as u64 != table.rows.div_ceil(BATCH) {
+            return Err(table.miscounted());
+        }
+        Ok(table)
+    }
+
+    /// Name and type of each column, in the file's order.
+    pub fn columns(&self) -> &[(Arc<str>, ColumnType)] {
+        &self.outline.columns
+    }
+
+    /// Number and type of the column of that name.
+    pub fn column(&self, name: &str) -> Option<(usize, ColumnType)> {
+        let found = self.columns().iter().enumerate().find(|(_, (column, _))| **column == *name);
+        found.map(|(number, (_, kind))| (number, *kind))
+    }
+
+    /// The columns as Arrow knows them.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The whole table, every chunk proven and every value validated (R041 to R046), over the file itself: nothing is
+    /// copied that is aligned as Arrow wants it. No batches where there are no columns.
+    pub fn batches(&self) -> Result<&[RecordBatch]> {
+        let batches = self.batches.get_or_try_init(|| self.read_batches().map(Box::new).map_err(|e| self.place(e)))?;
+        Ok(batches)
+    }
+
+    fn read_batches(&self) -> Result<Vec<RecordBatch>> {
+        self.chunks.prove_all()?;
+        for batch in 0..self.layouts.len() {
+            self.message(batch)?;
+        }
+        let batch = |batch| record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema);
+        let batches = (0..self.layouts.len()).map(batch).collect::<Result<_>>()?;
+        self.check_weights()?;
+        Ok(batches)
+    }
+
+    /// The message of a batch, which has as many rows as it must (R043, R044).
+    fn message(&self, batch: usize) -> Result<BatchMessage> {
+        let block = self.outline.blocks.get(batch).ok_or_else(lost)?;
+        let message = BatchMessage::read(&self.chunks, block)?;
+        let expected = self.rows.saturating_sub(batch as u64 * BATCH).min(BATCH);
+        if message.rows() == expected { Ok(message) } else { Err(self.miscounted()) }
+    }
+
+    /// Says which rule the row counts of the batches break.
+    fn miscounted(&self) -> Error {
+        let messages = self.outline.blocks.iter().map(|block| BatchMessage::read(&self.chunks, block));
+        let counts: Vec<_> = match messages.map(|message| message.map(|m| m.rows())).collect::<Result<_>>() {
+            Ok(counts) => counts,
+            Err(error) => return error,
+        };
+        let sum = counts.iter().map(|rows| u128::from(*rows)).sum::<u128>();
+        if sum != u128::from(self.rows) {
+            let message = format!("metadata.arrow has {sum} rows, the cache {} samples", self.rows);
+            return Error::rule(Kind::Format, 43, message);
+        }
+        let message = format!("metadata.arrow is not in batches of {BATCH} rows; it has {} of them", counts.len());
+        Error::rule(Kind::Format, 44, message)
+    }
+
+    /// Where the buffers of a batch lie (R042), proven and read at first use.
+    pub(super) fn layout(&self, batch: usize) -> Result<&BatchLayout> {
+        let slot = self.layouts.get(batch).ok_or_else(lost)?;
+        slot.get_or_try_init(|| self.message(batch)?.layout(&self.outline.columns).map(Box::new))
+    }
+
+    /// The batch that holds a row, the row's number in it, and where the column lies there.
+    pub(super) fn locate(&self, column: usize, row: u64) -> Result<(&ColumnLayout, u64)> {
+        if row >= self.rows {
+            let message = format!("there is no sample {row}: the cache has {}", self.rows);
+            return Err(Error::new(Kind::Index, message));
+        }
+        let layout = self.layout((row / BATCH) as usize)?;
+        Ok((layout.columns.get(column).ok_or_else(lost)?, row % BATCH))
+    }
+
+    pub(super) fn chunks(&self) -> &Chunks {
+        &self.chunks
+    }
+
+    pub(super) fn layouts(&self) -> impl Iterator<Item = Result<&BatchLayout>> {
+        (0..self.layouts.len()).map(|batch| self.layout(batch))
+    }
+
+    pub(super) fn place(&self, error: Error) -> Error {
+        error.in_cache(&self.path)
+    }
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "there is no such batch or column of metadata")
+}
