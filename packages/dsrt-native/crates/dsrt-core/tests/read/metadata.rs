@@ -145,7 +145,7 @@ fn one_column(field: Field, column: Arc<dyn Array>) -> Vec<u8> {
 #[test]
 fn rows_batches_schema_and_weights_break_rules_of_their_own() {
     let batch = rows(false, &WEIGHTS);
-    assert_eq!(rule(&file(&[batch.clone()], plain())), None);
+    assert_eq!(rule(&file(std::slice::from_ref(&batch), plain())), None);
     assert_eq!(rule(&file(&[batch.slice(0, 4)], plain())), Some(43));
     assert_eq!(rule(&file(&[batch.clone(), batch.clone()], plain())), Some(43));
     assert_eq!(rule(&file(&[batch.slice(0, 4), batch.slice(4, 1)], plain())), Some(44));
@@ -173,7 +173,7 @@ fn rows_batches_schema_and_weights_break_rules_of_their_own() {
     let seconds = Arc::new(arrow_array::TimestampSecondArray::from(vec![1; 5]));
     assert_eq!(rule(&one_column(Field::new("x", seconds.data_type().clone(), true), seconds)), Some(45));
     let v4 = IpcWriteOptions::try_new(8, false, MetadataVersion::V4).unwrap();
-    assert_eq!(rule(&file(&[batch.clone()], v4)), Some(45));
+    assert_eq!(rule(&file(&[batch], v4)), Some(45));
     assert_eq!(rule(b"ARROW1"), Some(42));
     assert_eq!(rule(&[0; 64]), Some(42));
 }
