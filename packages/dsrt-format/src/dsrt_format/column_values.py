@@ -59,7 +59,7 @@ def stored_value(word: str, value: Any) -> Any:
             column must be a float or an integer that the type holds exactly (a float that may be rounded says
             so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or memoryview. A date is
             a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is
-            UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do as well,
+            UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do, too,
             if the unit of the column holds them exactly.
 
     Returns:
