@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_ipc::{Message, MetadataVersion, RecordBatch, root_as_message};
+use arrow_ipc::{Message, MetadataVersion, RecordBatch};
 
 use super::chunks::Chunks;
 use super::outline::{Block, message};
-use super::{Extent, breach};
+use super::{Extent, breach, flatbuffer};
 use crate::dtype::{ColumnType, DType};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The message of a batch, verified.
 pub struct BatchMessage {
@@ -46,7 +46,7 @@ impl BatchMessage {
         if bytes.len() as u64 + 8 != block.message.len {
             return Err(breach(42, "a message has another length than the footer says"));
         }
-        let found = parse(&bytes)?;
+        let found = flatbuffer::message(&bytes)?;
         if found.version() != MetadataVersion::V5 {
             return Err(breach(45, "a batch is not of metadata version V5"));
         }
@@ -71,7 +71,7 @@ impl BatchMessage {
 
     /// Where its buffers lie, each found to be as large as the rows need (R042).
     pub fn layout(&self, columns: &[(Arc<str>, ColumnType)]) -> Result<BatchLayout> {
-        let message = parse(&self.bytes)?;
+        let message = flatbuffer::message(&self.bytes)?;
         let batch = header(&message)?;
         let nodes = batch.nodes().map(|nodes| nodes.iter().collect::<Vec<_>>()).unwrap_or_default();
         if nodes.len() != columns.len() {
@@ -95,12 +95,11 @@ impl BatchMessage {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Message<'_>> {
-    root_as_message(bytes).map_err(|e| breach(42, format!("a message is damaged: {e}")))
-}
-
 fn header<'a>(message: &Message<'a>) -> Result<RecordBatch<'a>> {
-    message.header_as_record_batch().ok_or_else(|| -> Error { breach(42, "a block of the footer is not a batch") })
+    let batch = message.header_as_record_batch();
+    let batch = batch.ok_or_else(|| breach(42, "a block of the footer is not a batch"))?;
+    flatbuffer::whole(batch._tab)?;
+    Ok(batch)
 }
 
 /// The buffers of a batch that no column has taken yet.

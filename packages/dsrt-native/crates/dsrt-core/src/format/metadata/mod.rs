@@ -7,6 +7,7 @@
 mod array;
 mod batch;
 mod chunks;
+mod flatbuffer;
 mod outline;
 mod schema;
 mod types;

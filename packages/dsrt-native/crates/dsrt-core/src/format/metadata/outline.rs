@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_ipc::{Footer, MetadataVersion, root_as_footer, root_as_message};
+use arrow_ipc::{Footer, MetadataVersion};
 
 use super::chunks::Chunks;
-use super::{Extent, breach, schema};
+use super::{Extent, breach, flatbuffer, schema};
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 
@@ -40,7 +40,7 @@ impl Outline {
     pub fn read(chunks: &Chunks, fields: &BTreeSet<&str>) -> Result<Self> {
         let end = footer_extent(chunks)?;
         let bytes = copy(chunks.bytes(end)?)?;
-        let footer = root_as_footer(&bytes).map_err(|e| breach(42, format!("the footer is damaged: {e}")))?;
+        let footer = flatbuffer::footer(&bytes)?;
         let first = message(chunks, FIRST, end.at)?;
         let columns = columns(&footer, &first, fields)?;
         let mut blocks = Vec::new();
@@ -80,7 +80,7 @@ fn columns(footer: &Footer, first: &[u8], fields: &BTreeSet<&str>) -> Result<Vec
     }
     let schema = footer.schema().ok_or_else(|| breach(42, "the footer has no schema"))?;
     let columns = schema::columns(&schema, fields)?;
-    let first = root_as_message(first).map_err(|e| breach(42, format!("the first message is damaged: {e}")))?;
+    let first = flatbuffer::message(first)?;
     if first.version() != MetadataVersion::V5 || first.custom_metadata().is_some_and(|entries| !entries.is_empty()) {
         return Err(breach(45, "the first message is not of metadata version V5, or has custom metadata"));
     }

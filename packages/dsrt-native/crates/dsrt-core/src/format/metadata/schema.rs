@@ -6,12 +6,14 @@ use std::sync::Arc;
 use arrow_ipc::{DateUnit, Endianness, Field, Precision, Schema, TimeUnit as ArrowUnit, Type};
 
 use super::breach;
+use super::flatbuffer::whole;
 use crate::dtype::{ColumnType, DType, TimeUnit};
 use crate::error::Result;
 use crate::format::names::is_column_name;
 
 /// The columns of a verified schema. `fields` are the names of the payload fields, which no column may have.
 pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(Arc<str>, ColumnType)>> {
+    whole(schema._tab)?;
     if schema.endianness() != Endianness::Little {
         return Err(breach(45, "the columns are big-endian"));
     }
@@ -21,6 +23,10 @@ pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(A
     let mut columns = Vec::new();
     let mut names = BTreeSet::new();
     for field in schema.fields().into_iter().flatten() {
+        whole(field._tab)?;
+        if let Some(parameters) = field.type_() {
+            whole(parameters)?;
+        }
         let name = field.name().unwrap_or_default();
         if !is_column_name(name) || fields.contains(name) || !names.insert(name) {
             return Err(breach(45, format!("{name:?} is not a name that a column may have, or another's")));
