@@ -10,4 +10,5 @@
 mod damage;
 mod example;
 mod metadata;
+mod round_trip;
 mod support;
