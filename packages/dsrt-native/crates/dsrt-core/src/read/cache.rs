@@ -12,6 +12,7 @@ use super::locate::Locator;
 use super::shard;
 use super::table::Table;
 use crate::error::{Error, Kind, Result};
+use crate::format::checksum;
 use crate::format::manifest::Manifest;
 
 /// The metadata's file.
@@ -44,12 +45,17 @@ impl Cache {
     /// Opens the cache in directory `path`: reads its manifest (R000 to R021) and checks that every file is there, with
     /// its length (R030). Nothing is mapped. `verify` false leaves out the checksums of records (R033) later on, and
     /// nothing else.
+    ///
+    /// Files are mapped when they are first needed. One that is truncated while it is mapped ends the process with
+    /// SIGBUS when the missing part is read: a published cache never changes, and on file systems where that cannot
+    /// be relied on it is better copied first.
     pub fn open(path: &Path, verify: bool) -> Result<Self> {
         let name: Arc<str> = path.to_string_lossy().into();
         Self::open_named(path, &name, verify).map_err(|error| error.in_cache(&name))
     }
 
     fn open_named(path: &Path, name: &Arc<str>, verify: bool) -> Result<Self> {
+        checksum::prepare();
         let directory = Directory::open(path)?;
         let manifest = Manifest::parse(&directory.manifest()?)?;
         check_files(&directory, &manifest)?;

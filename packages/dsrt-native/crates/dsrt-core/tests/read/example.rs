@@ -142,3 +142,19 @@ fn fields_that_are_read_together_must_be_alike() {
     assert_eq!(error.kind(), Kind::Schema);
     assert!(PayloadSource::new([demo(), demo()].into(), "tokens").is_ok());
 }
+
+#[test]
+fn any_thread_may_use_a_cache() {
+    let cache = demo();
+    let expected: Vec<_> = FIELDS.iter().map(|field| read(&demo(), field)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for (field, expected) in FIELDS.iter().zip(&expected) {
+                    assert_eq!(read(&cache, field), *expected);
+                }
+                assert_eq!(cache.table().unwrap().batches().unwrap()[0].num_rows(), 5);
+            });
+        }
+    });
+}

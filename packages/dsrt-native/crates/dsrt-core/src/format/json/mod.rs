@@ -45,7 +45,5 @@ impl Value {
     }
 }
 
-/// Appends a string as [`Value::write`] spells it.
-pub fn write_str(text: &str, out: &mut Vec<u8>) {
-    write::string(text, out);
-}
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ fn list<T>(open: u8, close: u8, items: impl IntoIterator<Item = T>, out: &mut Ve
 }
 
 /// Only what must be escaped is: `"`, `\` and the control characters, these with the short form where there is one.
-pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in text.bytes() {
         match byte {
