@@ -70,14 +70,15 @@ class CacheWriter:
         replace: bool = False,
     ) -> None:
         self._path = Path(path)
+        self._count = 0
+        self._native: _native.Writer | None = None
         if (problem := cache_name_problem(self._path.name)) is not None:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
             _require_text("fingerprint", fingerprint)
         columns = _columns(metadata, fields)
         self._clocks = {name: found for name, kind in columns if (found := clock(kind)) is not None}
-        self._count = 0
-        self._native: _native.Writer | None = _native.Writer(
+        self._native = _native.Writer(
             self._path,
             fields=[_field(name, spec) for name, spec in _checked(fields)],
             metadata=columns,

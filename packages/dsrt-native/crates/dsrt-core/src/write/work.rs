@@ -111,8 +111,13 @@ impl Work {
         self.empty()
     }
 
-    /// Deletes everything but the lock.
+    /// Deletes everything but the lock. Nothing, if the old cache is here and not back in its place: then this
+    /// is the only one there is.
     fn empty(&self) -> Result<()> {
+        if look(&self.old())?.is_some() && look(&self.target)?.is_none() {
+            let message = format!("{} is the published cache and could not be put back", self.old().display());
+            return Err(Error::new(Kind::Exists, format!("{message}; rename it to {}", self.target.display())));
+        }
         let failed = |path: &Path, e| Error::io(format!("removing {}", path.display()), e);
         for entry in std::fs::read_dir(&self.path).map_err(|e| failed(&self.path, e))? {
             let path = entry.map_err(|e| failed(&self.path, e))?.path();
@@ -127,7 +132,11 @@ impl Work {
     }
 
     fn check_device(&self) -> Result<()> {
-        let device = |path: &Path| Ok::<_, Error>(look(path)?.map(|found| found.dev()));
+        // The parent may be a symbolic link; where it leads is what counts.
+        let device = |path: &Path| {
+            let found = std::fs::metadata(path).map_err(|e| Error::io(format!("looking at {}", path.display()), e))?;
+            Ok::<_, Error>(found.dev())
+        };
         if device(&self.path)? == device(self.parent())? {
             return Ok(());
         }
@@ -286,6 +295,27 @@ mod tests {
         assert_eq!(error.kind(), Kind::Exists);
         assert_eq!(std::fs::read_to_string(root.path().join("x/manifest.json")).unwrap(), "the old one");
         assert_eq!(names(root.path()), ["x"]);
+    }
+
+    #[test]
+    fn the_only_copy_of_a_cache_is_never_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        let work = Work::create(&root.path().join("x"), false).unwrap();
+        std::fs::create_dir(work.old()).unwrap();
+        assert_eq!(work.empty().unwrap_err().kind(), Kind::Exists);
+        let old = work.old();
+        drop(work);
+        assert!(old.is_dir());
+    }
+
+    #[test]
+    fn a_parent_may_be_a_symbolic_link() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", root.path().join("link")).unwrap();
+        let work = Work::create(&root.path().join("link/x"), false).unwrap();
+        assert_eq!(names(&root.path().join("real")), [".x.building"]);
+        drop(work);
     }
 
     #[test]
