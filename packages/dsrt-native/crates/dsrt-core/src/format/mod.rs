@@ -5,7 +5,6 @@
 
 pub mod checksum;
 pub mod codec;
-pub mod encode;
 pub mod header;
 pub mod json;
 pub mod manifest;

@@ -4,6 +4,9 @@
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 const PORTS: [&str; 2] = ["com", "lpt"];
 
+/// The metadata column that holds the weights stored with a cache.
+pub const WEIGHT: &str = "weight";
+
 /// Names of columns that every table of samples has.
 const IDENTITY: [&str; 2] = ["cache_id", "sample_id"];
 
@@ -19,7 +22,7 @@ pub fn is_cache_name(name: &str) -> bool {
 
 /// Whether a payload field may have this name.
 pub fn is_field_name(name: &str) -> bool {
-    is_cache_name(name) && !name.starts_with('_') && !IDENTITY.contains(&name) && name != "weight"
+    is_cache_name(name) && !name.starts_with('_') && !IDENTITY.contains(&name) && name != WEIGHT
 }
 
 /// Whether a metadata or extra column may have this name. That it is no field's must be checked beside this.

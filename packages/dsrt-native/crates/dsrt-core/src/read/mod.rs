@@ -13,10 +13,10 @@ mod slice;
 mod table;
 mod weights;
 
+pub use crate::format::names::WEIGHT;
 pub use cache::Cache;
 pub use column::MetadataSource;
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};
 pub use payload::PayloadSource;
 pub use slice::Slice;
 pub use table::Table;
-pub use weights::WEIGHT;

@@ -8,9 +8,7 @@ use super::table::Table;
 use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::{BATCH, Extent};
-
-/// The column's name.
-pub const WEIGHT: &str = "weight";
+use crate::format::names::WEIGHT;
 
 impl Table {
     /// The stored weight of every row, all finite and not negative; none if the table has no column of weights.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::arrow::ArrowFile;
 use super::column::{Column, ours};
@@ -13,13 +13,8 @@ use super::value::{Value, value_problem};
 use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::{CHUNK, MetadataEntry};
-use crate::format::names::is_column_name;
-
-/// Rows of every batch but the last, whatever the shards are.
-const BATCH_ROWS: usize = 262_144;
-
-/// The name of the column that holds stored weights.
-const WEIGHT: &str = "weight";
+use crate::format::metadata::{BATCH, arrow_schema};
+use crate::format::names::{WEIGHT, is_column_name};
 
 /// Columns of a cache by name and type, in the writer's order.
 pub(super) type Columns = [(Arc<str>, ColumnType)];
@@ -28,7 +23,7 @@ pub(super) type Columns = [(Arc<str>, ColumnType)];
 pub(super) struct Table {
     kinds: Vec<(Arc<str>, ColumnType)>,
     columns: Vec<Column>,
-    rows: usize,
+    rows: u64,
     schema: SchemaRef,
     file: ArrowFile,
 }
@@ -36,8 +31,7 @@ pub(super) struct Table {
 impl Table {
     /// Creates the file for columns that were checked by [`check_columns`].
     pub(super) fn create(path: &Path, kinds: &Columns) -> Result<Self> {
-        let fields: Vec<_> = kinds.iter().map(|(name, kind)| Field::new(&**name, kind.arrow(), true)).collect();
-        let schema = Arc::new(Schema::new(fields));
+        let schema = arrow_schema(kinds);
         let file = ArrowFile::create(OutFile::create(path.to_path_buf())?, schema.clone())?;
         Ok(Self { kinds: kinds.to_vec(), columns: fresh(kinds), rows: 0, schema, file })
     }
@@ -53,12 +47,12 @@ impl Table {
             column.push(*value)?;
         }
         self.rows += 1;
-        if self.rows == BATCH_ROWS { self.flush() } else { Ok(()) }
+        if self.rows == BATCH { self.flush() } else { Ok(()) }
     }
 
     /// Whether the next row completes a batch.
     pub(super) fn is_almost_full(&self) -> bool {
-        self.rows + 1 == BATCH_ROWS
+        self.rows + 1 == BATCH
     }
 
     /// How many chunks the file has at least.
@@ -163,7 +157,7 @@ mod tests {
 
     #[test]
     fn rows_come_back_from_batches_of_fixed_length() {
-        let rows = BATCH_ROWS + 3;
+        let rows = BATCH as usize + 3;
         let file = written(&[("n", "int32"), ("s", "string"), ("flag", "bool")], rows, |i, text| {
             vec![
                 Value::Int(i as i128),
@@ -173,7 +167,7 @@ mod tests {
         });
         let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
         let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
-        assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [BATCH_ROWS, 3]);
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [BATCH as usize, 3]);
         let last = batches.last().unwrap();
         assert_eq!(last.column(0).as_primitive::<Int32Type>().value(2), 262_146);
         assert!(last.column(1).as_string_view().value(2).starts_with("262146 is"));

@@ -17,7 +17,7 @@ use super::work::{Work, make_directory};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::format::checksum::{self, Digest};
-use crate::format::encode::Encoder;
+use crate::format::codec::Encoder;
 use crate::format::header;
 use crate::format::manifest::Manifest;
 use crate::format::shard::HEADER;

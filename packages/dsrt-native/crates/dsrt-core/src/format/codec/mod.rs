@@ -6,7 +6,9 @@
 
 mod decode;
 mod delta;
+mod encode;
 mod frame;
 
 pub use decode::{Dictionary, decode};
+pub use encode::Encoder;
 pub use frame::check_frame;

@@ -222,3 +222,38 @@ fn a_manifest_that_readers_would_refuse_is_refused_at_the_seal() {
     assert!(error.to_string().contains("samples_per_shard"), "{error}");
     assert!(names(root.path()).is_empty());
 }
+
+#[test]
+fn what_is_written_can_be_read() {
+    use arrow_array::cast::AsArray;
+
+    use crate::batch::{Heap, Layout};
+    use crate::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
+
+    let root = tempfile::tempdir().unwrap();
+    let mut data = byte_field(Codec::ZstdDict);
+    data.1.dictionary = Some(b"a dictionary of raw content".to_vec());
+    data.0.delta = 2;
+    let mut options = options(vec![data], &[("text", "string")]);
+    options.samples_per_shard = 3;
+    let target = root.path().join("x");
+    let mut writer = Writer::create(&target, options).unwrap();
+    let records: Vec<Vec<u8>> = (0..10).map(|i| (0..i * 40).map(|j| (i * j) as u8).collect()).collect();
+    for record in &records {
+        let text = format!("a record of {} bytes", record.len());
+        writer.append(&[bytes(record, &[record.len() as u64])], &[Value::Str(&text)]).unwrap();
+    }
+    writer.publish().unwrap();
+
+    let caches: std::sync::Arc<[Cache]> = vec![Cache::open(&target, true).unwrap()].into();
+    let table = caches[0].table().unwrap();
+    let texts = table.batches().unwrap()[0].column(0).clone();
+    assert_eq!(texts.as_string_view().value(9), "a record of 360 bytes");
+    let source: Box<dyn Source> = Box::new(PayloadSource::new(caches.clone(), "data").unwrap());
+    let places: Vec<u64> = (0..10).collect();
+    let ids: Vec<_> = places.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
+    let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &[true; 10], seed: 0 };
+    let batch = gather(&[("data".into(), source)], &rows, &Heap, OnDamage::Raise).unwrap();
+    let Layout::Strings { values, .. } = &batch.columns[0].layout else { panic!("bytes are strings") };
+    assert_eq!(values.of(batch.buffer.bytes()).unwrap(), records.concat());
+}
