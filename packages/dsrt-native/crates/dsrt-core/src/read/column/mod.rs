@@ -1,5 +1,6 @@
 //! Metadata columns as columns of a batch: only the chunks that a batch touches are read.
 
+mod nulls;
 mod number;
 mod string;
 
