@@ -13,6 +13,7 @@ pub mod format;
 pub mod load;
 pub mod order;
 pub mod read;
+pub mod rows;
 pub mod write;
 
 pub use error::{Error, Kind, Result};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub use permuted::{MAX_ROWS, Permutation};
 pub use philox::sample_seed;
-pub use weighted::{WeightTable, check_weight};
+pub use weighted::{WeightTable, check_weights};
 
 use crate::error::{Error, Kind, Result};
 use philox::{Tag, draw64, scale};
@@ -117,7 +117,7 @@ fn table(n: u64, weights: Option<&[f64]>) -> Result<WeightTable> {
             "order 'weighted' needs weights and there are none; give weights or take another order",
         )),
         Some(weights) if weights.len() as u64 != n => {
-            Err(Error::new(Kind::Value, format!("there are {} weights for {n} rows", weights.len())))
+            Err(Error::new(Kind::Schema, format!("there are {} weights for {n} rows", weights.len())))
         }
         Some(weights) => WeightTable::new(weights),
     }

@@ -65,32 +65,29 @@ impl WeightTable {
     }
 }
 
-/// What is wrong with one weight, if anything.
-pub fn check_weight(weight: f64) -> std::result::Result<(), &'static str> {
-    if weight.is_nan() {
-        Err("is not a number")
-    } else if weight.is_infinite() {
-        Err("is infinite")
-    } else if weight < 0.0 {
-        Err("is negative")
-    } else {
-        Ok(())
+/// Refuses weights that are not finite or negative, by row. Gives the largest one, 0 if there are none.
+pub fn check_weights(weights: &[f64]) -> Result<f64> {
+    let mut max = 0.0f64;
+    for (row, &weight) in weights.iter().enumerate() {
+        let what = match weight {
+            _ if weight.is_nan() => "is not a number",
+            _ if weight.is_infinite() => "is infinite",
+            _ if weight < 0.0 => "is negative",
+            _ => {
+                max = max.max(weight);
+                continue;
+            }
+        };
+        let message = format!("the weight of row {row} {what} ({weight}); weights are finite and not negative");
+        return Err(Error::new(Kind::Schema, message));
     }
+    Ok(max)
 }
 
 /// The integer weights, summed up. Their total is at most 2^63 + N.
 fn prefix_sums(weights: &[f64]) -> Result<Vec<u64>> {
     let n = weights.len() as u64;
-    let mut max = 0.0f64;
-    for (row, &weight) in weights.iter().enumerate() {
-        check_weight(weight).map_err(|what| {
-            Error::new(
-                Kind::Value,
-                format!("the weight of row {row} {what} ({weight}); weights are finite and not negative"),
-            )
-        })?;
-        max = max.max(weight);
-    }
+    let max = check_weights(weights)?;
     if max == 0.0 {
         let what = if n == 0 { "there are no rows".into() } else { format!("the weights of all {n} rows are zero") };
         return Err(Error::new(Kind::Value, format!("{what}: nothing can be drawn; give at least one weight above 0")));

@@ -1,0 +1,122 @@
+//! What a batch holds: names become columns that can be gathered.
+
+use std::sync::Arc;
+
+use super::builtin::{self, BuiltIn};
+use super::extra::{ExtraSource, null_error, takes_nulls};
+use super::population::Population;
+use super::stored;
+use crate::dtype::ColumnType;
+use crate::error::{Error, Kind, Result};
+use crate::field::Field;
+use crate::read::gather::VALID;
+use crate::read::{PayloadSource, Source};
+
+/// Columns of a batch, in order.
+pub struct Projection {
+    columns: Vec<(Arc<str>, Box<dyn Source>)>,
+}
+
+impl Projection {
+    /// What the driver gathers.
+    pub fn columns(&self) -> &[(Arc<str>, Box<dyn Source>)] {
+        &self.columns
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.columns.iter().map(|(name, _)| name)
+    }
+}
+
+impl Population {
+    /// The payload fields that every cache has, in the order of the first one.
+    pub fn fields(&self) -> Vec<&Field> {
+        let Some((first, others)) = self.caches().split_first() else { return Vec::new() };
+        let everywhere = |field: &&Field| {
+            others.iter().all(|cache| cache.manifest().fields.iter().any(|entry| entry.field.name == field.name))
+        };
+        first.manifest().fields.iter().map(|entry| &entry.field).filter(everywhere).collect()
+    }
+
+    /// The stored columns that every cache has, but for `weight`, then the extra columns.
+    pub fn columns(&self) -> Result<Vec<(Arc<str>, ColumnType)>> {
+        let mut columns = stored::columns(self.caches())?;
+        columns.extend(self.extra_columns().iter().map(|(name, column)| (name.clone(), column.kind())));
+        Ok(columns)
+    }
+
+    /// The columns of those names; of None all payload fields, stored columns and extra columns that every cache has.
+    /// `with_valid` adds `_valid` where it is not among them.
+    pub fn project(&self, names: Option<&[String]>, with_valid: bool) -> Result<Projection> {
+        let mut wanted: Vec<Arc<str>> = match names {
+            Some(names) => names.iter().map(|name| name.as_str().into()).collect(),
+            None => {
+                let fields = self.fields().into_iter().map(|field| field.name.clone());
+                fields.chain(self.columns()?.into_iter().map(|(name, _)| name)).collect()
+            }
+        };
+        let mut sorted: Vec<_> = wanted.iter().collect();
+        sorted.sort_unstable();
+        let pairs = sorted.iter().zip(sorted.iter().skip(1));
+        if let Some((twice, _)) = pairs.into_iter().find(|(a, b)| a == b) {
+            return Err(Error::new(Kind::Schema, format!("{twice:?} is asked for twice")));
+        }
+        if with_valid && !wanted.iter().any(|name| **name == *VALID) {
+            wanted.push(VALID.into());
+        }
+        let columns = wanted.into_iter().map(|name| {
+            let source = self.source(&name)?;
+            Ok((name, source))
+        });
+        Ok(Projection { columns: columns.collect::<Result<_>>()? })
+    }
+
+    fn source(&self, name: &str) -> Result<Box<dyn Source>> {
+        let built_in = match name {
+            "_row" => BuiltIn::Row,
+            "_position" => BuiltIn::Position,
+            "_seed" => BuiltIn::Seed,
+            VALID => BuiltIn::Valid,
+            "cache_id" => BuiltIn::CacheId(self.caches().iter().map(|cache| cache.id()).collect()),
+            "sample_id" => BuiltIn::SampleId,
+            "weight" => BuiltIn::Weight(self.weights()?.cloned().ok_or_else(|| {
+                Error::new(Kind::Value, "\"weight\" is asked for, and the rows have no weights; set them first")
+            })?),
+            _ => return self.data_source(name),
+        };
+        Ok(Box::new(built_in))
+    }
+
+    fn data_source(&self, name: &str) -> Result<Box<dyn Source>> {
+        if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
+            return Ok(Box::new(ExtraSource { column: column.clone() }));
+        }
+        if self.fields().iter().any(|field| *field.name == *name) {
+            return Ok(Box::new(PayloadSource::new(self.caches().clone(), name)?));
+        }
+        if self.columns()?.iter().any(|(column, _)| **column == *name) {
+            return stored::source(self.caches(), name);
+        }
+        let fields = self.fields().into_iter().map(|field| field.name.to_string());
+        let columns = self.columns()?.into_iter().map(|(name, _)| name.to_string());
+        let known: Vec<String> = fields.chain(columns).chain(builtin::NAMES.map(String::from)).collect();
+        Err(Error::new(Kind::Schema, format!("there is no {name:?}; there is {}", known.join(", "))))
+    }
+
+    /// Refuses columns that become arrays and are null at any row of the population: count, first row, and what to do.
+    pub fn check_nulls(&self, projection: &Projection) -> Result<()> {
+        for name in projection.names() {
+            let extra = self.extra_columns().iter().find(|(extra, _)| extra == name);
+            let nulls = match extra {
+                Some((_, column)) if takes_nulls(column.kind()) => None,
+                Some((_, column)) => column.first_null().map(|first| (column.null_count() as u64, first as u64)),
+                None => stored::nulls(self, name)?,
+            };
+            if let Some((count, first)) = nulls {
+                return Err(null_error(count, first).in_field(name));
+            }
+        }
+        Ok(())
+    }
+}

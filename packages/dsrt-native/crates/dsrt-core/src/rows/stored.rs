@@ -1,0 +1,123 @@
+//! Stored metadata columns of several caches together.
+
+use std::sync::Arc;
+
+use super::extra::takes_nulls;
+use super::population::Population;
+use super::selection::Selection;
+use super::weights::{partial_message, paths};
+use crate::dtype::ColumnType;
+use crate::error::{Error, Kind, Result};
+use crate::read::{Cache, MetadataSource, Source, WEIGHT};
+
+/// Whether a cache stores a column of that name.
+pub(super) fn has_column(cache: &Cache, name: &str) -> Result<bool> {
+    Ok(cache.table()?.column(name).is_some())
+}
+
+/// The columns that every cache stores, in the order of the first one, without the weights.
+pub(super) fn columns(caches: &[Cache]) -> Result<Vec<(Arc<str>, ColumnType)>> {
+    let Some((first, others)) = caches.split_first() else { return Ok(Vec::new()) };
+    let mut columns = first.table()?.columns().to_vec();
+    columns.retain(|(name, _)| **name != *WEIGHT);
+    for cache in others {
+        let table = cache.table()?;
+        columns.retain(|(name, _)| table.column(name).is_some());
+    }
+    Ok(columns)
+}
+
+/// The column of that name, gathered.
+pub(super) fn source(caches: &Arc<[Cache]>, name: &str) -> Result<Box<dyn Source>> {
+    Ok(Box::new(MetadataSource::new(caches.clone(), name)?))
+}
+
+/// The stored weight of each row; None if no cache that a row is of has weights. An error if some of these have and some
+/// have not.
+pub(super) fn weights(caches: &[Cache], rows: &Selection) -> Result<Option<Arc<[f64]>>> {
+    let mut counts = vec![0u64; caches.len()];
+    rows.for_each_run(|first, count| {
+        if let Some(rows) = counts.get_mut(first.cache as usize) {
+            *rows += count;
+        }
+    });
+    let mut stored: Vec<Option<Arc<[f64]>>> = Vec::with_capacity(caches.len());
+    for (cache, count) in caches.iter().zip(&counts) {
+        stored.push(if *count > 0 { cache.table()?.weights()?.cloned() } else { None });
+    }
+    let lacking: Vec<bool> = counts.iter().zip(&stored).map(|(count, stored)| *count > 0 && stored.is_none()).collect();
+    let without = counts.iter().zip(&lacking).filter(|(_, lacks)| **lacks).map(|(count, _)| count).sum();
+    if without == rows.len() {
+        return Ok(None);
+    }
+    if without > 0 {
+        return Err(Error::new(Kind::Schema, partial_message(without, &paths(caches, &lacking))));
+    }
+    if let ([Some(all)], None) = (stored.as_slice(), rows.rows()) {
+        return Ok(Some(all.clone()));
+    }
+    let mut weights = Vec::new();
+    usize::try_from(rows.len())
+        .ok()
+        .and_then(|rows| weights.try_reserve_exact(rows).ok())
+        .ok_or_else(|| Error::new(Kind::Memory, format!("the weights of {} rows do not fit in memory", rows.len())))?;
+    rows.for_each_run(|first, count| {
+        let stored = stored.get(first.cache as usize).and_then(Option::as_deref).unwrap_or_default();
+        weights.extend(stored.iter().skip(first.sample as usize).take(count as usize));
+    });
+    Ok(Some(weights.into()))
+}
+
+/// How many rows of a population are null in a stored column that becomes an array, and the first of them.
+pub(super) fn nulls(population: &Population, name: &str) -> Result<Option<(u64, u64)>> {
+    let mut found: Option<(u64, u64)> = None;
+    let mut tables = Vec::with_capacity(population.caches().len());
+    let mut any = 0u64;
+    for cache in population.caches().iter() {
+        let table = cache.table()?;
+        let Some((column, kind)) = table.column(name) else { return Ok(None) };
+        if takes_nulls(kind) {
+            return Ok(None);
+        }
+        any += table.null_count(column)?;
+        tables.push((table, column));
+    }
+    if any == 0 {
+        return Ok(None);
+    }
+    let mut row = 0u64;
+    let mut failed = Ok(());
+    population.selection().for_each_run(|first, count| {
+        let Some((table, column)) = tables.get(first.cache as usize) else { return };
+        for sample in first.sample..first.sample + count {
+            match table.is_null(*column, sample) {
+                Ok(true) => found = Some(found.map_or((1, row), |(count, first)| (count + 1, first))),
+                Ok(false) => {}
+                Err(error) => failed = Err(error),
+            }
+            row += 1;
+        }
+    });
+    failed.map(|()| found)
+}
+
+impl Population {
+    /// The stored and extra columns that are null at `row`.
+    pub fn nulls(&self, row: u64) -> Result<Vec<Arc<str>>> {
+        let id = self.id(row)?;
+        let mut nulls = Vec::new();
+        if let Some(cache) = self.caches().get(id.cache as usize) {
+            let table = cache.table()?;
+            for (name, _) in columns(self.caches())? {
+                if let Some((column, _)) = table.column(&name)
+                    && table.is_null(column, id.sample)?
+                {
+                    nulls.push(name);
+                }
+            }
+        }
+        let extra = self.extra_columns().iter().filter(|(_, column)| column.is_null(row as usize));
+        nulls.extend(extra.map(|(name, _)| name.clone()));
+        Ok(nulls)
+    }
+}

@@ -1,0 +1,124 @@
+//! A population from a table of samples: `cache_id`, `sample_id`, and optionally `weight` and extra columns.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Schema};
+use arrow_select::concat::concat;
+
+use super::population::Population;
+use super::weights::Weights;
+use crate::error::{Error, Kind, Result};
+use crate::read::Cache;
+
+impl Population {
+    /// Rows from a table whose batches have `schema`. `cache_id` and `sample_id` are int64 without nulls and name samples
+    /// of `caches`; duplicates and any order are allowed. `weight` is float64: null in all rows means no weights, in some
+    /// of them an error where weights are needed. All other columns are extra ones. The error for a bad row names it.
+    pub fn from_table(caches: Vec<Cache>, schema: &Schema, batches: &[RecordBatch]) -> Result<Self> {
+        let rows = samples(&caches, schema, batches)?;
+        let mut weights = Weights::None;
+        let mut columns = Vec::new();
+        for field in schema.fields() {
+            let name: Arc<str> = field.name().as_str().into();
+            match &*name {
+                "cache_id" | "sample_id" => {}
+                "weight" => weights = Weights::Partial(weights_of(schema, batches)?),
+                _ => columns.push((name, joined(schema, batches, field.name())?)),
+            }
+        }
+        Self::new(caches, Some(rows), weights, columns)
+    }
+}
+
+/// The rows as places in the caches laid end to end.
+fn samples(caches: &[Cache], schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<u64>> {
+    let mut starts: HashMap<i64, (u64, &Cache)> = HashMap::new();
+    let mut start = 0u64;
+    for cache in caches.iter().filter(|cache| !cache.is_empty()) {
+        starts.insert(cache.id(), (start, cache));
+        start = start.saturating_add(cache.len());
+    }
+    let mut rows = Vec::new();
+    let count = batches.iter().map(RecordBatch::num_rows).sum();
+    rows.try_reserve_exact(count)
+        .map_err(|_| Error::new(Kind::Memory, format!("a population of {count} rows does not fit in memory")))?;
+    for place in ["cache_id", "sample_id"] {
+        numbers(schema, place)?;
+    }
+    for batch in batches {
+        let (ids, samples) = (identity(batch, "cache_id", rows.len())?, identity(batch, "sample_id", rows.len())?);
+        for (id, sample) in ids.values().iter().zip(samples.values()) {
+            let row = rows.len();
+            let Some((start, cache)) = starts.get(id) else {
+                let message =
+                    format!("row {row} has cache_id {id}, which is none of the caches given ({})", known(caches));
+                return Err(Error::new(Kind::Schema, message));
+            };
+            let Some(sample) = u64::try_from(*sample).ok().filter(|sample| *sample < cache.len()) else {
+                let message =
+                    format!("row {row} has sample_id {sample}, and {} has {} samples", cache.path(), cache.len());
+                return Err(Error::new(Kind::Schema, message));
+            };
+            rows.push(start + sample);
+        }
+    }
+    Ok(rows)
+}
+
+fn known(caches: &[Cache]) -> String {
+    let known: Vec<String> = caches.iter().map(|cache| format!("{} is {}", cache.path(), cache.id())).collect();
+    known.join(", ")
+}
+
+/// That the schema has the int64 column.
+fn numbers(schema: &Schema, name: &str) -> Result<()> {
+    let field = schema.field_with_name(name).map_err(|_| {
+        Error::new(
+            Kind::Schema,
+            format!("the table has no column {name}; a table of samples has cache_id and sample_id"),
+        )
+    })?;
+    match field.data_type() {
+        DataType::Int64 => Ok(()),
+        other => Err(Error::new(Kind::Schema, format!("column {name} is {other}; it must be int64"))),
+    }
+}
+
+fn identity<'a>(batch: &'a RecordBatch, name: &str, before: usize) -> Result<&'a Int64Array> {
+    let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
+    let column =
+        column.ok_or_else(|| Error::new(Kind::Schema, format!("a part of the table has no int64 column {name}")))?;
+    match column.nulls().and_then(|nulls| (0..nulls.len()).find(|row| nulls.is_null(*row))) {
+        None => Ok(column),
+        Some(row) => Err(Error::new(Kind::Schema, format!("row {} has no {name}: it is null", before + row))),
+    }
+}
+
+fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Option<f64>>> {
+    let weights = joined(schema, batches, "weight")?;
+    match weights.data_type() {
+        DataType::Float64 => Ok(weights.as_primitive::<Float64Type>().iter().collect()),
+        DataType::Null => Ok(vec![None; weights.len()]),
+        other => Err(Error::new(Kind::Schema, format!("column weight is {other}; it must be float64"))),
+    }
+}
+
+/// One array of a column's batches.
+fn joined(schema: &Schema, batches: &[RecordBatch], name: &str) -> Result<ArrayRef> {
+    let lacking = || Error::new(Kind::Schema, format!("the parts of the table do not all have the column {name:?}"));
+    let parts: Vec<&ArrayRef> =
+        batches.iter().map(|batch| batch.column_by_name(name)).collect::<Option<_>>().ok_or_else(lacking)?;
+    match parts.as_slice() {
+        [] => schema
+            .field_with_name(name)
+            .map(|field| arrow_array::new_empty_array(field.data_type()))
+            .map_err(|_| lacking()),
+        [one] => Ok(Arc::clone(one)),
+        many => concat(&many.iter().map(|part| &***part).collect::<Vec<_>>())
+            .map_err(|e| Error::new(Kind::Schema, format!("the parts of column {name:?} do not fit together: {e}"))),
+    }
+}
