@@ -10,29 +10,29 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::plan::{Run, Step};
-use super::ring::{Claim, Head, Ring, Room};
+use super::plan::Step;
+use super::ring::{Claim, Forgotten, Head, Job, Ring, Room};
 use crate::error::{Error, Kind, Result};
 
 /// Makes what a step asks for. Called by many threads at once.
-pub trait Work: Send + Sync {
+pub(super) trait Work: Send + Sync {
     /// What is made.
-    type Output;
+    type Output: Send;
 
     /// Makes it. `admission` is asked before memory for the output is taken.
     fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Self::Output>;
 }
 
 /// Keeps what is gathered ahead within bounds.
-pub trait Admission {
+pub(super) trait Admission: Sync {
     /// Waits until `bytes` may be taken for this step. An error means that the step is not wanted any more.
     fn admit(&self, bytes: usize) -> Result<()>;
 }
 
 /// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
-pub struct Engine<O: Send + 'static> {
+pub(super) struct Engine<O: Send + 'static> {
     shared: Arc<Shared<O>>,
-    workers: Vec<JoinHandle<()>>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
     pid: u32,
 }
 
@@ -47,7 +47,7 @@ struct Shared<O> {
 }
 
 /// What `take` found.
-pub enum Taken<O> {
+pub(super) enum Taken<O> {
     /// The next step, in the generation it was gathered for.
     Step(u64, Step, Result<O>),
     /// The time is up.
@@ -65,14 +65,14 @@ impl<O: Send + 'static> Engine<O> {
             room: Condvar::new(),
             ready: Condvar::new(),
         });
-        let mut engine = Self { shared, workers: Vec::new(), pid: std::process::id() };
+        let engine = Self { shared, workers: Mutex::default(), pid: std::process::id() };
         for number in 0..threads {
             let shared = engine.shared.clone();
             let worker = std::thread::Builder::new()
                 .name(format!("dsrt-load-{number}"))
                 .spawn(move || shared.serve())
                 .map_err(|e| Error::io(format!("starting thread {number} of {threads} of a loader"), e))?;
-            engine.workers.push(worker);
+            engine.workers().push(worker);
         }
         Ok(engine)
     }
@@ -82,8 +82,10 @@ impl<O: Send + 'static> Engine<O> {
         self.pid == std::process::id()
     }
 
-    /// Drops what was gathered ahead and goes on with `job`, if any. Gives the number of the new generation.
-    pub fn restart(&self, job: Option<(Run, Arc<dyn Work<Output = O>>)>) -> u64 {
+    /// Goes on with `job`, if any. Gives the number of the new generation, and all that was gathered ahead and worked
+    /// with, for the caller to drop where it holds no lock.
+    #[must_use]
+    pub fn restart(&self, job: Option<Job<O>>) -> (u64, Forgotten<O>) {
         let mut guard = self.shared.lock();
         let forgotten = guard.0.restart(job);
         let generation = guard.0.generation();
@@ -91,8 +93,26 @@ impl<O: Send + 'static> Engine<O> {
         self.shared.claims.notify_all();
         self.shared.room.notify_all();
         self.shared.ready.notify_all();
-        drop(forgotten);
-        generation
+        (generation, forgotten)
+    }
+
+    /// Ends the threads, each of which finishes the batch it works on, and waits for them. Whoever is inside
+    /// [`Engine::take`] comes out. In a forked child it does nothing.
+    pub fn close(&self) {
+        if !self.is_ours() {
+            return;
+        }
+        self.shared.lock().1 = true;
+        drop(self.restart(None));
+        let workers = std::mem::take(&mut *self.workers());
+        for worker in workers {
+            // A worker that panicked outside of a step has nothing to say here.
+            drop(worker.join());
+        }
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the next batch, waiting for it for at most `wait`.
@@ -126,26 +146,18 @@ impl<O: Send + 'static> Engine<O> {
 }
 
 impl<O: Send + 'static> Drop for Engine<O> {
-    /// Waits for the threads, each of which ends with the batch it works on.
     fn drop(&mut self) {
-        let workers = std::mem::take(&mut self.workers);
-        if !self.is_ours() {
-            // In a forked child: the threads do not exist, their locks may be held for ever, and what they were
-            // writing is half done. All of it is left as it is.
-            std::mem::forget(workers);
-            std::mem::forget(self.shared.clone());
-            return;
+        if self.is_ours() {
+            return self.close();
         }
-        self.shared.lock().1 = true;
-        self.restart(None);
-        for worker in workers {
-            // A worker that panicked outside of a step has nothing to say here.
-            drop(worker.join());
-        }
+        // In a forked child: the threads do not exist, their locks may be held for ever, and what they were writing is
+        // half done. All of it is left as it is.
+        std::mem::forget(std::mem::take(self.workers.get_mut().unwrap_or_else(PoisonError::into_inner)));
+        std::mem::forget(self.shared.clone());
     }
 }
 
-impl<O> Shared<O> {
+impl<O: Send> Shared<O> {
     fn lock(&self) -> MutexGuard<'_, (Ring<O>, bool)> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +204,7 @@ struct Waiting<'a, O> {
     number: u64,
 }
 
-impl<O> Admission for Waiting<'_, O> {
+impl<O: Send> Admission for Waiting<'_, O> {
     fn admit(&self, bytes: usize) -> Result<()> {
         let mut guard = self.shared.lock();
         loop {

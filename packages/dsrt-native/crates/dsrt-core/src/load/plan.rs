@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::order::Order;
 
 /// Positions are below this.
-pub const POSITION_LIMIT: u64 = 1 << 62;
+pub(super) const POSITION_LIMIT: u64 = 1 << 62;
 
 /// What happens at the end of a window when fewer samples than a step are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Last {
 
 /// One step of all ranks together: consecutive positions of the stream, filled up or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(super) struct Step {
     /// Its first position.
     pub position: u64,
     /// How many positions it takes from the stream.
@@ -64,7 +64,7 @@ pub struct Step {
 
 /// The samples of one rank in one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Elements {
+pub(super) struct Elements {
     /// Position in the stream of each.
     pub positions: Vec<u64>,
     /// False for padding.
@@ -96,7 +96,7 @@ impl Step {
 
 /// What is left of a pass or of `steps()`: an iterator over its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub(super) struct Run {
     /// The next step begins here.
     pub position: u64,
     /// It ends here.
@@ -136,6 +136,11 @@ impl Run {
         Ok(Self { position, end, group, epoch_len, window_start: position, last: None })
     }
 
+    /// Whether no step is left.
+    pub fn is_over(&self) -> bool {
+        self.position >= self.end
+    }
+
     fn skip_tail(&mut self) {
         if self.last == Some(Last::Drop) && self.end.saturating_sub(self.position) < self.group {
             self.position = self.end;
@@ -158,7 +163,7 @@ impl Iterator for Run {
 }
 
 /// The number of steps of a whole window.
-pub fn window_steps(epoch_len: u64, group: u64, last: Last) -> Result<u64> {
+pub(super) fn window_steps(epoch_len: u64, group: u64, last: Last) -> Result<u64> {
     check_window(epoch_len, group, last)?;
     Ok(match last {
         Last::Drop => epoch_len / group,
@@ -167,7 +172,7 @@ pub fn window_steps(epoch_len: u64, group: u64, last: Last) -> Result<u64> {
 }
 
 /// Refuses windows that hold no step at all.
-pub fn check_window(epoch_len: u64, group: u64, last: Last) -> Result<()> {
+pub(super) fn check_window(epoch_len: u64, group: u64, last: Last) -> Result<()> {
     if last == Last::Drop && epoch_len < group {
         let message = format!(
             "an epoch of {epoch_len} samples holds no step of {group} (batch size times world size), and last='drop' \

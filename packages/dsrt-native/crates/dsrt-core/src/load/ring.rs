@@ -16,13 +16,20 @@ pub(super) struct Ring<O> {
     /// Counts restarts: what was claimed before is nobody's any more.
     generation: u64,
     /// What is still to be claimed, and who does it.
-    job: Option<(Run, Arc<dyn Work<Output = O>>)>,
+    job: Option<Job<O>>,
     slots: VecDeque<Slot<O>>,
     /// Number of the first slot since the restart.
     first: u64,
     /// Bytes reserved by all slots.
     bytes: usize,
 }
+
+/// Steps, and who makes them.
+pub(super) type Job<O> = (Run, Arc<dyn Work<Output = O>>);
+
+/// What a restart leaves over.
+#[expect(dead_code, reason = "it is only dropped")]
+pub(super) struct Forgotten<O>(VecDeque<Slot<O>>, Option<Job<O>>);
 
 struct Slot<O> {
     step: Step,
@@ -62,11 +69,11 @@ impl<O> Ring<O> {
 
     /// Starts on `job` and forgets what was gathered, which the caller drops when no lock is held.
     #[must_use]
-    pub fn restart(&mut self, job: Option<(Run, Arc<dyn Work<Output = O>>)>) -> impl Sized + use<O> {
+    pub fn restart(&mut self, job: Option<Job<O>>) -> Forgotten<O> {
         self.generation += 1;
         self.first = 0;
         self.bytes = 0;
-        (std::mem::take(&mut self.slots), std::mem::replace(&mut self.job, job))
+        Forgotten(std::mem::take(&mut self.slots), std::mem::replace(&mut self.job, job))
     }
 
     pub fn generation(&self) -> u64 {
@@ -131,7 +138,7 @@ impl<O> Ring<O> {
                 self.slots.push_front(pending);
                 Head::Pending
             }
-            None if self.job.as_ref().is_some_and(|(run, _)| run.clone().next().is_some()) => Head::Pending,
+            None if self.job.as_ref().is_some_and(|(run, _)| !run.is_over()) => Head::Pending,
             None => Head::End,
         }
     }

@@ -15,7 +15,7 @@ enum Origin {
 
 /// The position of a loader, and its passes.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub(super) struct Stream {
     epoch_len: u64,
     position: u64,
     /// The window of the last pass; None where the next pass takes up the position as it is.

@@ -1,7 +1,8 @@
 //! Threads that gather ahead, on steps that hold no samples.
 
 use crate::error::{Error, Kind, Result};
-use crate::load::{Admission, Engine, Run, Step, Taken, Work};
+use crate::load::engine::{Admission, Engine, Taken, Work};
+use crate::load::plan::{Run, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -92,7 +93,7 @@ fn steps_come_in_order_whatever_the_threads_and_delays() {
             let work = Steps { delay: |p| chance(p, 4) * 100, ..steps() };
             let counts = work.counts.clone();
             let engine = Engine::start(threads, prefetch, usize::MAX).unwrap();
-            engine.restart(Some((run(5, 100), Arc::new(work))));
+            drop(engine.restart(Some((run(5, 100), Arc::new(work)))));
             assert!(drain(&engine).into_iter().eq((5..105).map(Ok)));
             assert!(counts.most_alive.load(SeqCst) <= prefetch + 1, "one more may be in the consumer's hands");
             assert_eq!(counts.calls.load(SeqCst), 100);
@@ -105,7 +106,7 @@ fn no_thread_works_ahead_of_the_bound_in_batches() {
     let work = steps();
     let counts = work.counts.clone();
     let engine = Engine::start(4, 3, usize::MAX).unwrap();
-    engine.restart(Some((run(0, 50), Arc::new(work))));
+    drop(engine.restart(Some((run(0, 50), Arc::new(work)))));
     while engine.depth() < 3 {
         std::thread::yield_now();
     }
@@ -120,14 +121,14 @@ fn bytes_are_bounded_and_one_batch_always_fits() {
     let work = Steps { bytes: sizes, delay: |p| chance(p, 3) * 50, ..steps() };
     let counts = work.counts.clone();
     let engine = Engine::start(6, 64, 200).unwrap();
-    engine.restart(Some((run(0, 200), Arc::new(work))));
+    drop(engine.restart(Some((run(0, 200), Arc::new(work)))));
     assert_eq!(drain(&engine).len(), 200);
     // A large one stands alone, until it is in the consumer's hands.
     assert!(counts.most_bytes.load(SeqCst) <= 1000 + 200);
 
     let small = Steps { bytes: |_| 100, ..steps() };
     let counts = small.counts.clone();
-    engine.restart(Some((run(0, 100), Arc::new(small))));
+    drop(engine.restart(Some((run(0, 100), Arc::new(small)))));
     assert_eq!(drain(&engine).len(), 100);
     assert!(counts.most_bytes.load(SeqCst) <= 300);
 }
@@ -136,7 +137,7 @@ fn bytes_are_bounded_and_one_batch_always_fits() {
 fn an_error_belongs_to_its_batch() {
     let fate: fn(u64) -> Result<()> = |p| if p == 2 { Err(Error::new(Kind::Data, "bad")) } else { Ok(()) };
     let engine = Engine::start(3, 4, 1000).unwrap();
-    engine.restart(Some((run(0, 5), Arc::new(Steps { fate, ..steps() }))));
+    drop(engine.restart(Some((run(0, 5), Arc::new(Steps { fate, ..steps() })))));
     assert_eq!(drain(&engine), [Ok(0), Ok(1), Err(Kind::Data), Ok(3), Ok(4)]);
 }
 
@@ -144,7 +145,7 @@ fn an_error_belongs_to_its_batch() {
 fn a_panic_is_an_internal_error_of_its_batch() {
     let fate: fn(u64) -> Result<()> = |p| if p == 1 { panic!("at position {p}") } else { Ok(()) };
     let engine = Engine::start(1, 4, 1000).unwrap();
-    engine.restart(Some((run(0, 3), Arc::new(Steps { fate, ..steps() }))));
+    drop(engine.restart(Some((run(0, 3), Arc::new(Steps { fate, ..steps() })))));
     assert_eq!(drain(&engine), [Ok(0), Err(Kind::Internal), Ok(2)]);
 }
 
@@ -155,7 +156,7 @@ fn a_restart_drops_what_was_gathered_and_goes_on_elsewhere() {
     for round in 0..50 {
         let steps = Steps { delay: |p| chance(p, 5) * 30, bytes: |p| 10 + chance(p, 60) as usize, ..steps() };
         work.push(steps.counts.clone());
-        let generation = engine.restart(Some((run(round * 1000, 100), Arc::new(steps))));
+        let (generation, _) = engine.restart(Some((run(round * 1000, 100), Arc::new(steps))));
         for step in 0..chance(round, 12) {
             match engine.take(FOREVER) {
                 Taken::Step(of, _, Ok(made)) => assert_eq!((of, made.position), (generation, round * 1000 + step)),
@@ -163,7 +164,7 @@ fn a_restart_drops_what_was_gathered_and_goes_on_elsewhere() {
             }
         }
     }
-    engine.restart(None);
+    drop(engine.restart(None));
     assert!(matches!(engine.take(FOREVER), Taken::End));
     drop(engine);
     assert!(work.iter().all(|counts| counts.alive.load(SeqCst) == 0 && Arc::strong_count(counts) == 1));
@@ -175,7 +176,7 @@ fn dropping_an_engine_ends_its_threads_whatever_they_do() {
         let slow = Steps { delay: |p| chance(p, 7) * 40, bytes: |_| 60, ..steps() };
         let counts = slow.counts.clone();
         let engine = Engine::start(5, 6, 100).unwrap();
-        engine.restart(Some((run(round, 1000), Arc::new(slow))));
+        drop(engine.restart(Some((run(round, 1000), Arc::new(slow)))));
         for _ in 0..round % 4 {
             drop(engine.take(FOREVER));
         }
@@ -188,7 +189,7 @@ fn dropping_an_engine_ends_its_threads_whatever_they_do() {
 #[test]
 fn taking_gives_up_when_its_time_is_up_and_loses_nothing() {
     let engine = Engine::start(1, 2, 100).unwrap();
-    engine.restart(Some((run(0, 2), Arc::new(Steps { delay: |_| 30_000, ..steps() }))));
+    drop(engine.restart(Some((run(0, 2), Arc::new(Steps { delay: |_| 30_000, ..steps() })))));
     let mut waited = 0;
     let first = loop {
         match engine.take(Duration::from_millis(1)) {
@@ -206,6 +207,6 @@ fn an_engine_without_work_is_at_its_end() {
     let engine = Engine::<Made>::start(2, 2, 2).unwrap();
     assert!(matches!(engine.take(FOREVER), Taken::End));
     assert!(engine.is_ours() && engine.depth() == 0);
-    engine.restart(Some((run(0, 0), Arc::new(steps()))));
+    drop(engine.restart(Some((run(0, 0), Arc::new(steps())))));
     assert!(matches!(engine.take(FOREVER), Taken::End));
 }

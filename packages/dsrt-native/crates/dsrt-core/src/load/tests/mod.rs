@@ -6,7 +6,8 @@ mod plan;
 mod resume;
 mod stream;
 
-use crate::load::{Last, Stream};
+use crate::load::plan::Last;
+use crate::load::stream::Stream;
 
 pub(super) const G: u64 = 4;
 pub(super) const E: u64 = 10;

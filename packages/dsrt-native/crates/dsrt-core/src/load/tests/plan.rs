@@ -1,7 +1,7 @@
 //! Steps, windows and their ends.
 
 use crate::error::Kind;
-use crate::load::{Last, POSITION_LIMIT, Run, Step, window_steps};
+use crate::load::plan::{Last, POSITION_LIMIT, Run, Step, window_steps};
 use crate::order::Order;
 use proptest::prelude::*;
 

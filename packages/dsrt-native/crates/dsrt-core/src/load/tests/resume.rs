@@ -1,7 +1,7 @@
 //! A saved position goes on as the original does, whatever happened before.
 
 use super::*;
-use crate::load::POSITION_LIMIT;
+use crate::load::plan::POSITION_LIMIT;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

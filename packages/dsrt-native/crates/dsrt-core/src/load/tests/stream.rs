@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Kind;
-use crate::load::POSITION_LIMIT;
+use crate::load::plan::POSITION_LIMIT;
 
 #[test]
 fn the_epoch_is_the_position_by_the_epoch_length() {

@@ -1,0 +1,70 @@
+//! What a worker does for one step: its rank's positions, their rows, and the batch of these.
+
+use std::sync::Arc;
+
+use super::engine::{Admission, Work};
+use super::plan::Step;
+use super::stats::DamagedId;
+use crate::batch::{Allocator, Batch, Buffer};
+use crate::error::{Error, Result};
+use crate::order::Sampler;
+use crate::read::OnDamage;
+use crate::rows::{Places, Population, Projection};
+
+/// Everything that is needed to make any batch of one rank.
+pub(super) struct Batches {
+    pub population: Population,
+    pub projection: Projection,
+    pub sampler: Sampler,
+    pub rank: u64,
+    pub batch_size: u64,
+    pub memory: Arc<dyn Allocator>,
+    pub on_damage: OnDamage,
+}
+
+/// A batch, and which records of it are damaged.
+pub(super) struct Made {
+    pub batch: Batch,
+    pub damaged: Vec<DamagedId>,
+}
+
+impl Work for Batches {
+    type Output = Made;
+
+    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Made> {
+        // A rank's first element is below the size of a step, which is a u64.
+        let elements = step.elements(self.rank * self.batch_size, self.batch_size)?;
+        let mut rows = elements.positions.clone();
+        self.sampler.rows(&elements.positions, &mut rows);
+        let places =
+            Places { rows: &rows, positions: &elements.positions, valid: &elements.valid, seed: self.sampler.seed() };
+        let memory = Admitted { memory: &*self.memory, admission };
+        let batch = self.population.gather_at(&self.projection, &places, &memory, self.on_damage)?;
+        let damaged = batch.damaged.iter().map(|(place, error)| self.damaged(&rows, *place, error));
+        let damaged = damaged.collect::<Result<_>>()?;
+        Ok(Made { batch, damaged })
+    }
+}
+
+impl Batches {
+    fn damaged(&self, rows: &[u64], place: usize, error: &Error) -> Result<DamagedId> {
+        let row = rows.get(place).copied().unwrap_or(u64::MAX);
+        let id = self.population.id(row)?;
+        let cache = self.population.caches().get(id.cache as usize).map_or(0, |cache| cache.id());
+        let field = error.place().field.clone().unwrap_or_else(|| "".into());
+        Ok((cache, id.sample, field))
+    }
+}
+
+/// Memory that is asked for when there is room.
+struct Admitted<'a> {
+    memory: &'a dyn Allocator,
+    admission: &'a dyn Admission,
+}
+
+impl Allocator for Admitted<'_> {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        self.admission.admit(bytes)?;
+        self.memory.allocate(bytes)
+    }
+}

@@ -1,0 +1,175 @@
+//! The loader: a population streamed in an order, in batches gathered ahead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::batches::Made;
+use super::core::Core;
+use super::engine::Taken;
+use super::forked::{Brief, Single};
+use super::options::{Options, Topology};
+use super::stream::Stream;
+use crate::batch::{Allocator, Batch};
+use crate::error::{Error, Kind, Result};
+use crate::order::{Order, Sampler};
+use crate::rows::Population;
+
+/// Streams a population. Any thread may use it, one at a time inside [`Loader::next`].
+pub struct Loader {
+    pub(super) options: Options,
+    pub(super) order: Order,
+    pub(super) memory: Arc<dyn Allocator>,
+    inside: Single,
+    pub(super) core: Brief<Core>,
+}
+
+/// A pass over a window, or `steps()`, that has begun.
+pub struct Pass {
+    number: u64,
+    exhausted: AtomicBool,
+}
+
+/// What [`Loader::next`] found.
+pub enum Next {
+    /// The next batch.
+    Batch(Batch),
+    /// The pass is over.
+    End,
+    /// The time is up; nothing is lost, call again.
+    Waiting,
+}
+
+impl Loader {
+    /// A loader at position 0. No thread is started before the first call of [`Loader::next`].
+    ///
+    /// An error for a population without rows, an order it cannot have, weights that are all zero, fields it has not,
+    /// and columns of numbers that are null at some row.
+    pub fn new(population: Population, options: Options, memory: Arc<dyn Allocator>) -> Result<Self> {
+        options.check()?;
+        if population.is_empty() {
+            let message = "the population has no rows, so there is nothing to load; was everything filtered out?";
+            return Err(Error::new(Kind::Value, message));
+        }
+        let order = match options.order {
+            Some(order) => order,
+            None if population.weights()?.is_some() => Order::Weighted,
+            None => Order::Permuted,
+        };
+        let sampler = sampler(&population, order, options.seed)?;
+        let stream = Stream::new(options.epoch_len.unwrap_or(population.len()))?;
+        population.check_nulls(&population.project(options.fields.as_deref(), false)?)?;
+        let core = Brief::new(Core::new(population, sampler, stream));
+        Ok(Self { options, order, memory, inside: Single::default(), core })
+    }
+
+    /// Which rank this loader is. Needed before the first pass and before [`Loader::window_steps`], and final.
+    pub fn set_topology(&self, rank: u64, world_size: u64) -> Result<()> {
+        let topology = Topology::new(&self.options, self.order, rank, world_size)?;
+        let mut core = self.core.lock()?;
+        match core.topology {
+            Some(known) if known == topology => Ok(()),
+            Some(known) => {
+                let message = format!(
+                    "this loader is rank {} of {} already; make another one for rank {rank} of {world_size}",
+                    known.rank, known.world_size
+                );
+                Err(Error::new(Kind::State, message))
+            }
+            None => {
+                core.work = Some(core.batches(&self.options, topology, &self.memory)?);
+                core.topology = Some(topology);
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins a pass over one window, and ends what is running. To be called at its first `next`.
+    pub fn begin_pass(&self) -> Result<Pass> {
+        self.begin(|stream, topology| stream.begin_pass(topology.group, topology.last))
+    }
+
+    /// Begins `steps` steps, or steps without end, and ends what is running. To be called at its first `next`.
+    pub fn begin_steps(&self, steps: Option<u64>) -> Result<Pass> {
+        self.begin(|stream, topology| stream.begin_steps(topology.group, steps))
+    }
+
+    fn begin(&self, begin: impl FnOnce(&mut Stream, Topology) -> Result<u64>) -> Result<Pass> {
+        self.change(|core| {
+            let topology = core.topology()?;
+            let number = begin(&mut core.stream, topology)?;
+            Ok(Pass { number, exhausted: AtomicBool::new(false) })
+        })
+    }
+
+    /// Changes the stream of an open loader, and stops what was gathered ahead for a run that this ended.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Core) -> Result<T>) -> Result<T> {
+        let mut core = self.core.lock()?;
+        core.check_open()?;
+        let result = change(&mut core)?;
+        let leftover = core.stop_if_ended();
+        drop(core);
+        drop(leftover);
+        Ok(result)
+    }
+
+    /// The next batch of a pass, waiting for it for at most `wait`. An error of a batch takes the batch's place, and the
+    /// next call goes on behind it.
+    pub fn next(&self, pass: &Pass, wait: Duration) -> Result<Next> {
+        let _inside = self.inside.enter().ok_or_else(|| {
+            Error::new(Kind::State, "two threads are inside next() of one loader; give each a loader, or take turns")
+        })?;
+        if pass.exhausted.load(Ordering::Relaxed) {
+            return Ok(Next::End);
+        }
+        let start = Instant::now();
+        loop {
+            let mut core = self.core.lock()?;
+            core.check_open()?;
+            core.meter.begin(start);
+            let (engine, leftover) = core.engine(pass.number, &self.options)?;
+            drop(core);
+            drop(leftover);
+            let taken = engine.take(wait.saturating_sub(start.elapsed()));
+            if let Some(next) = self.hand_out(pass, taken, start.elapsed())? {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// Notes what the engine gave after `waited`. None where it is not what is wanted any more: the weights have changed.
+    fn hand_out(&self, pass: &Pass, taken: Taken<Made>, waited: Duration) -> Result<Option<Next>> {
+        let mut core = self.core.lock()?;
+        core.check_open()?;
+        let left = core.stream.left(pass.number)?;
+        match taken {
+            Taken::Waiting => {
+                core.meter.waiting(waited);
+                Ok(Some(Next::Waiting))
+            }
+            Taken::End if left.is_over() => {
+                pass.exhausted.store(true, Ordering::Relaxed);
+                Ok(Some(Next::End))
+            }
+            Taken::Step(generation, step, result) if core.active == Some((pass.number, generation)) => {
+                core.stream.hand_out(pass.number, &step)?;
+                let bytes = result.as_ref().map_or(0, |made| made.batch.buffer.bytes().len());
+                core.meter.batch(bytes, waited);
+                let Made { batch, damaged } = result?;
+                core.meter.damaged(damaged);
+                Ok(Some(Next::Batch(batch)))
+            }
+            unwanted @ (Taken::Step(..) | Taken::End) => {
+                drop(core);
+                drop(unwanted);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The order over the rows of a population.
+pub(super) fn sampler(population: &Population, order: Order, seed: u64) -> Result<Sampler> {
+    let weights = if order == Order::Weighted { population.weights()? } else { None };
+    Sampler::new(order, seed, population.len(), weights.map(|weights| &**weights))
+}
