@@ -10,12 +10,19 @@ use crate::read::{Damage, Planned, Rows, Source};
 
 /// Gathers one extra column.
 pub(super) struct ExtraSource {
+    pub name: Arc<str>,
     pub column: Arc<Column>,
 }
 
 impl Source for ExtraSource {
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
-        let (column, rows) = (&*self.column, rows.rows);
+        self.planned(rows.rows, spans).map_err(|error| error.in_field(&self.name))
+    }
+}
+
+impl ExtraSource {
+    fn planned<'a>(&'a self, rows: &'a [u64], spans: &mut Spans) -> Result<Box<dyn Planned + 'a>> {
+        let column = &*self.column;
         match element(column.kind()) {
             Some(element) => {
                 check_nulls(column, rows)?;
