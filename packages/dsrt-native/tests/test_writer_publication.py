@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from dsrt_format import Bytes, CacheExistsError, CacheLockedError, Dense, Manifest, reference
-from dsrt_format.validate import validate
 from dsrt_native import CacheWriter
 
 ENDLESS = """
@@ -249,35 +248,3 @@ def test_a_record_larger_than_a_shard_is_the_last_of_its_shard(tmp_path):
             writer.append({"x": record})
     assert Manifest.load(tmp_path / "x").shards == (2, 1)
     assert [s["x"] for s in reference.read(tmp_path / "x")] == [b"a", large, b"b"]
-
-
-REBUILDING = """
-import itertools, sys
-from dsrt_format import Bytes
-from dsrt_native import CacheWriter
-for number in itertools.count():
-    options = {"samples_per_shard": 3, "replace": True}
-    with CacheWriter(sys.argv[1], {"x": Bytes()}, {"n": "int64"}, **options) as writer:
-        for i in range(7):
-            writer.append({"x": bytes([i]) * 1000, "n": number})
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("lines", [1, 2, 5, 9, 14])
-def test_a_rebuild_killed_anywhere_leaves_a_whole_cache_and_the_next_run_works(tmp_path, lines):
-    process = subprocess.Popen(
-        [sys.executable, "-c", REBUILDING, str(tmp_path / "x")], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    for _ in range(lines):
-        process.stdout.readline()
-    process.kill()
-    process.communicate()
-    samples = reference.read(tmp_path / "x")
-    assert len({s["n"] for s in samples}) == 1
-    assert [s["x"] for s in samples] == [bytes([i]) * 1000 for i in range(7)]
-    assert validate(tmp_path / "x") == []
-    write(tmp_path / "x", 1, replace=True)
-    assert reference.read(tmp_path / "x") == [{"x": 1}]
-    assert names(tmp_path) == ["x"]

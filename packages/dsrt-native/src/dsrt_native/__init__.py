@@ -5,7 +5,20 @@ Needs neither torch nor Polars, and importing it starts no thread.
 
 from dsrt_native.batch import RaggedArray
 from dsrt_native.build import BuildResult, build
+from dsrt_native.cache import Cache
+from dsrt_native.loader import Loader
+from dsrt_native.population import HasPopulation, Population
 from dsrt_native.sources import Source
 from dsrt_native.writer import CacheWriter
 
-__all__ = ["BuildResult", "CacheWriter", "RaggedArray", "Source", "build"]
+__all__ = [
+    "BuildResult",
+    "Cache",
+    "CacheWriter",
+    "HasPopulation",
+    "Loader",
+    "Population",
+    "RaggedArray",
+    "Source",
+    "build",
+]

@@ -1,11 +1,14 @@
 """The native engine; private to the DSRT packages."""
 
+from collections.abc import Callable
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
+from typing_extensions import CapsuleType
+
+FieldDescription: TypeAlias = tuple[str, str, str, tuple[int | None, ...], str]
 
 __version__: str
 __build_profile__: str
@@ -17,7 +20,7 @@ class Batch:
     def __len__(self) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     @property
-    def memory(self) -> Buffer | None:
+    def memory(self) -> Any:
         """The object whose memory was lent for this batch, or None: the memory is the engine's own."""
     @property
     def columns(self) -> list[tuple[str, tuple[Any, ...]]]:
@@ -48,7 +51,121 @@ class Writer:
         """Number of samples, digest in hexadecimal, and warnings."""
     def abort(self) -> None: ...
 
+@final
+class ArrowStream:
+    """Record batches for the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
+
+@final
+class Cache:
+    """An open cache."""
+
+    @staticmethod
+    def open(path: str, verify: bool) -> Cache: ...
+    def __len__(self) -> int: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def cache_id(self) -> int: ...
+    @property
+    def digest(self) -> str: ...
+    def fields(self) -> list[FieldDescription]:
+        """Name, kind, dtype, shape and codec of each payload field."""
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and type of each metadata column."""
+    def lengths(self, field: int) -> memoryview:
+        """Elements of each record of a field, as int64."""
+    def slice(self, field: int, start: int, stop: int) -> memoryview | None:
+        """The records of a fixed field as the file holds them, or None where no one shard does."""
+    def metadata_stream(self) -> ArrowStream | None:
+        """The metadata columns as they are stored; None where there are none."""
+    def close(self) -> None: ...
+
+@final
+class Population:
+    """Rows over caches."""
+
+    def __new__(
+        cls,
+        caches: list[Cache],
+        rows: NDArray[np.uint64] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        columns: object = None,
+    ) -> Population: ...
+    @staticmethod
+    def from_arrow(caches: list[Cache], table: object) -> Population: ...
+    def with_weights(self, weights: NDArray[np.float64] | None) -> Population: ...
+    def __len__(self) -> int: ...
+    def fields(self) -> list[FieldDescription]:
+        """Name, kind, dtype, shape and codec of each payload field that every cache has."""
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and type of each metadata and extra column."""
+    def columns_of(self, row: int, names: list[str] | None) -> list[tuple[str, str]]:
+        """Name of each column of a sample, with "field", "column", or "null" where it is null."""
+    def check(self, names: list[str]) -> None:
+        """Raises where a name is unknown."""
+    def gather(self, rows: NDArray[np.uint64], names: list[str] | None, mask: bool) -> Batch: ...
+    def rows(self) -> memoryview | None:
+        """The rows as int64 places in the concatenation of the caches; None for all of them in order."""
+    def weights(self) -> memoryview | None:
+        """The weights as float64."""
+    def rows_digest(self) -> str: ...
+    def weights_digest(self) -> str | None: ...
+
+@final
+class Pass:
+    """What `Loader.next` goes on with."""
+
+@final
+class Loader:
+    """Streams batches."""
+
+    def __new__(
+        cls,
+        population: Population,
+        batch_size: int,
+        *,
+        order: str | None,
+        seed: int,
+        fields: list[str] | None,
+        epoch_len: int | None,
+        last: str | None,
+        threads: int,
+        prefetch: int,
+        max_bytes: int,
+        mask: bool,
+        allocate: Callable[[int], object] | None,
+    ) -> Loader: ...
+    def __len__(self) -> int: ...
+    @property
+    def has_topology(self) -> bool: ...
+    def set_topology(self, rank: int, world_size: int) -> None: ...
+    def begin_pass(self) -> Pass: ...
+    def begin_steps(self, steps: int | None) -> Pass: ...
+    def next(self, begun: Pass) -> Batch | None:
+        """The next batch, or None at the end."""
+    @property
+    def position(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    def seek(self, position: int) -> None: ...
+    def set_epoch(self, epoch: int) -> bool:
+        """Whether a loaded position was left."""
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any], strict: bool) -> list[str]:
+        """What differs, where it is not refused."""
+    def reweight(self, weights: NDArray[np.float64]) -> None: ...
+    def weights(self) -> memoryview | None: ...
+    def stats(self) -> tuple[int, int, float, float, float, float, int, tuple[tuple[int, int, str], ...]]: ...
+    def close(self) -> None: ...
+
 def order_rows(
     order: str, n: int, seed: int, start: int, count: int, weights: NDArray[np.float64] | None = None
 ) -> memoryview:
     """The rows at `count` positions from `start` on, as int64."""
+
+def cpus() -> int:
+    """The CPUs that this process may use, by affinity and by the limits of its control group."""

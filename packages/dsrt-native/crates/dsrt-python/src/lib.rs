@@ -1,14 +1,16 @@
 //! The extension module `dsrt_native._native`: registers the bindings, one file per concept of the core.
 
-#[allow(dead_code)]
 mod arrow;
 mod batch;
-#[allow(dead_code)] // the bindings that release the GIL follow
+mod cache;
+mod column;
 mod error;
-#[allow(dead_code)] // the loader, which lends memory to batches, follows
+mod loader;
 mod memory;
 mod order;
+mod population;
 mod sample;
+mod state;
 mod writer;
 
 use pyo3::prelude::*;
@@ -21,5 +23,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__build_profile__", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     module.add_class::<batch::PyBatch>()?;
     module.add_class::<writer::PyWriter>()?;
+    module.add_class::<arrow::PyArrowStream>()?;
+    module.add_class::<cache::PyCache>()?;
+    module.add_class::<population::PyPopulation>()?;
+    module.add_class::<loader::PyLoader>()?;
+    module.add_class::<loader::PyPass>()?;
+    module.add_function(wrap_pyfunction!(loader::cpus, module)?)?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

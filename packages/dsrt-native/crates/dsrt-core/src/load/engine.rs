@@ -117,8 +117,7 @@ impl<O: Send + 'static> Engine<O> {
 
     /// Takes the next batch, waiting for it for at most `wait`.
     pub fn take(&self, wait: Duration) -> Taken<O> {
-        // A wait beyond the end of time has no deadline.
-        let deadline = Instant::now().checked_add(wait);
+        let deadline = Instant::now() + wait;
         let mut guard = self.shared.lock();
         loop {
             match guard.0.take() {
@@ -132,7 +131,7 @@ impl<O: Send + 'static> Engine<O> {
                 Head::End => return Taken::End,
                 Head::Pending => {}
             }
-            let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Taken::Waiting;
             }

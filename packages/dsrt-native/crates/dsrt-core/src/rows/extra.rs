@@ -16,16 +16,10 @@ pub(super) struct ExtraSource {
 
 impl Source for ExtraSource {
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
-        self.planned(rows.rows, spans).map_err(|error| error.in_field(&self.name))
-    }
-}
-
-impl ExtraSource {
-    fn planned<'a>(&'a self, rows: &'a [u64], spans: &mut Spans) -> Result<Box<dyn Planned + 'a>> {
-        let column = &*self.column;
+        let (column, rows) = (&*self.column, rows.rows);
         match element(column.kind()) {
             Some(element) => {
-                check_nulls(column, rows)?;
+                check_nulls(column, rows).map_err(|error| error.in_field(&self.name))?;
                 let values = spans.reserve(rows.len() as u64 * element.size() as u64)?;
                 Ok(Box::new(Numbers { column, rows, element, values }))
             }

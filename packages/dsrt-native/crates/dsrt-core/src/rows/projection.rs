@@ -39,10 +39,6 @@ impl Population {
         first.manifest().fields.iter().map(|entry| &entry.field).filter(everywhere).collect()
     }
 
-    fn has_field(&self, name: &str) -> bool {
-        self.fields().iter().any(|field| *field.name == *name)
-    }
-
     /// The stored columns that every cache has, but for `weight`, then the extra columns.
     pub fn columns(&self) -> Result<Vec<(Arc<str>, ColumnType)>> {
         let mut columns = stored::columns(self.caches())?;
@@ -93,10 +89,10 @@ impl Population {
     }
 
     fn data_source(&self, name: &str) -> Result<Box<dyn Source>> {
-        if let Some((name, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
-            return Ok(Box::new(ExtraSource { name: name.clone(), column: column.clone() }));
+        if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
+            return Ok(Box::new(ExtraSource { name: name.into(), column: column.clone() }));
         }
-        if self.has_field(name) {
+        if self.fields().iter().any(|field| *field.name == *name) {
             return Ok(Box::new(PayloadSource::new(self.caches().clone(), name)?));
         }
         if self.columns()?.iter().any(|(column, _)| **column == *name) {
@@ -115,7 +111,6 @@ impl Population {
             let nulls = match extra {
                 Some((_, column)) if takes_nulls(column.kind()) => None,
                 Some((_, column)) => column.first_null().map(|first| (column.null_count() as u64, first as u64)),
-                None if builtin::NAMES.contains(&&**name) || self.has_field(name) => None,
                 None => stored::nulls(self, name)?,
             };
             if let Some((count, first)) = nulls {

@@ -26,7 +26,7 @@ impl Population {
             let name: Arc<str> = field.name().as_str().into();
             match &*name {
                 "cache_id" | "sample_id" => {}
-                "weight" => weights = weights_of(schema, batches)?,
+                "weight" => weights = Weights::Partial(weights_of(schema, batches)?),
                 _ => columns.push((name, joined(schema, batches, field.name())?)),
             }
         }
@@ -98,18 +98,12 @@ fn identity<'a>(batch: &'a RecordBatch, name: &str, before: usize) -> Result<&'a
     }
 }
 
-fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Weights> {
+fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Option<f64>>> {
     let weights = joined(schema, batches, "weight")?;
-    if weights.logical_null_count() == weights.len() {
-        return Ok(Weights::None);
-    }
-    match weights.as_primitive_opt::<Float64Type>() {
-        Some(all) if all.null_count() == 0 => Ok(Weights::Given(all.values().to_vec())),
-        Some(some) => Ok(Weights::Partial(some.iter().collect())),
-        None => {
-            let message = format!("column weight is {}; it must be float64", weights.data_type());
-            Err(Error::new(Kind::Schema, message))
-        }
+    match weights.data_type() {
+        DataType::Float64 => Ok(weights.as_primitive::<Float64Type>().iter().collect()),
+        DataType::Null => Ok(vec![None; weights.len()]),
+        other => Err(Error::new(Kind::Schema, format!("column weight is {other}; it must be float64"))),
     }
 }
 

@@ -118,20 +118,3 @@ fn weights_that_only_some_caches_store_are_an_error_where_rows_of_both_are_used(
     assert_eq!(over(caches.clone(), Some(vec![2, 1])).weights().unwrap().unwrap().to_vec(), [2.0, 1.0]);
     assert!(over(caches, Some(vec![3, 4])).weights().unwrap().is_none());
 }
-
-#[test]
-fn metadata_that_is_not_asked_for_is_not_read() {
-    let root = Root::new();
-    root.cache("a", 0, 4, &[LABEL]);
-    let file = root.path().join("a/metadata.arrow");
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes[100] ^= 1;
-    std::fs::remove_file(&file).unwrap();
-    std::fs::write(&file, bytes).unwrap();
-    let all = over(vec![Cache::open(&root.path().join("a"), true).unwrap()], None);
-    let fields = Some(vec!["x".into(), "_row".into(), "cache_id".into()]);
-    let order = Some(Order::Permuted);
-    let loader = alone(&all, Options { fields, order, ..options(2) }).unwrap();
-    assert_eq!(pass(&loader).len(), 2);
-    assert_eq!(alone(&all, Options { order, ..options(2) }).err().unwrap().rule_number(), Some(41));
-}

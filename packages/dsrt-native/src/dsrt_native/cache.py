@@ -1,0 +1,183 @@
+"""An open cache: samples by number, fields one by one, metadata as a table."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+
+from dsrt_format import Manifest, StaleCacheError
+from dsrt_format.metadata import without_views
+from dsrt_native import _native
+from dsrt_native.batch import Batch
+from dsrt_native.field import Field
+from dsrt_native.gather import Rows, item_of, names_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dsrt_native.population import Population
+
+__all__ = ["Cache"]
+
+
+class Cache:
+    """An open cache, read-only. Made by `Cache.open`; may be used from any thread and after a fork.
+
+    ``cache[i]`` is one sample, a dict by name: an array for each dense and ragged field (of no axes where the
+    shape is ``()``), str and bytes for text and bytes; for each metadata column a bool, int, float, str,
+    bytes, `numpy.datetime64` or `numpy.timedelta64`, or None where it is null. ``cache[i:j]`` and
+    ``cache[[i, j, ...]]`` are batches, in the order asked for. Negative numbers count from the end; out of
+    range is an IndexError. Iteration yields the samples in order.
+
+    A batch holds arrays that are the caller's and writable. Its numeric and temporal columns hold no nulls:
+    where one is asked for, ValueError says what to do.
+
+    Pickling keeps path and digest, not the data: unpickling opens the cache again, and raises StaleCacheError
+    if another cache lies there by then.
+    """
+
+    __slots__ = ("_fields", "_names", "_native", "_path", "_reader", "_verify")
+
+    def __init__(self, native: _native.Cache, path: str, names: list[str] | None, verify: bool) -> None:
+        self._native = native
+        self._path = path
+        self._names = names
+        self._verify = verify
+        self._reader = _native.Population([native])
+        if names is not None:
+            self._reader.check(names)
+        fields = [Field(*info, native, self._reader, place) for place, info in enumerate(native.fields())]
+        self._fields = MappingProxyType({f.name: f for f in fields if names is None or f.name in names})
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        fields: Iterable[str] | None = None,
+        verify: bool = True,
+    ) -> Self:
+        """Open the cache in a directory. Takes time by the number of files, not of samples.
+
+        Args:
+            path: The directory of the cache.
+            fields: Names of the payload fields and metadata columns that samples and batches hold, in that
+                order; all of them by default.
+            verify: Compare the checksum of each record that is read. False skips this and nothing else.
+
+        Raises:
+            NotPublishedError: There is no cache at the path.
+            UnknownVersionError: The cache is of a later version of the format.
+            FormatError: It breaks a rule of the format; a file is missing or has another length.
+            SchemaError: A name in `fields` is neither a payload field nor a metadata column.
+            OSError: A file cannot be opened.
+        """
+        text = os.fspath(path)
+        return cls(_native.Cache.open(text, verify), os.path.abspath(text), names_of(fields), verify)
+
+    @property
+    def path(self) -> str:
+        """The path as it was opened."""
+        return self._native.path
+
+    @property
+    def cache_id(self) -> int:
+        """The number that stands for exactly these bytes: 0 to 2^63-1."""
+        return self._native.cache_id
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the cache holds, read anew from its directory.
+
+        Raises:
+            StaleCacheError: Another cache lies at the path by now.
+        """
+        manifest = Manifest.load(self._path)
+        if manifest.digest != self._native.digest:
+            raise StaleCacheError(_stale(self.path, self._native.digest, manifest.digest))
+        return manifest
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The payload fields by name, in the order of the manifest."""
+        return self._fields
+
+    @property
+    def metadata(self) -> "pa.Table":
+        """The metadata columns as a pyarrow table with one row per sample; without columns if there are none.
+
+        All of it is checked, and mapped where its types allow: strings are ``large_string``, and bytes
+        ``large_binary``, copies of what the file holds as views.
+
+        Raises:
+            FormatError: The file breaks a rule of the format (R030, R041 to R046).
+        """
+        import pyarrow as pa
+
+        stream = self._metadata_stream()
+        return pa.table({}) if stream is None else without_views(pa.table(stream))
+
+    @property
+    def population(self) -> "Population":
+        """All samples of this cache, in order, with the stored weights if it has any."""
+        from dsrt_native.population import Population  # which is built over caches
+
+        return Population([self])
+
+    def _columns(self) -> dict[str, str]:
+        """Return the names of the metadata columns and the words for their types, from the schema alone."""
+        return dict(self._native.columns())
+
+    def _metadata_stream(self) -> _native.ArrowStream | None:
+        """Return the metadata as the file holds it, strings as views, for the Arrow PyCapsule interface."""
+        return self._native.metadata_stream()
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: Rows) -> Batch: ...
+    def __getitem__(self, index: SupportsIndex | Rows) -> dict[str, Any]:
+        return item_of(self._reader, index, self._names, "sample")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def close(self) -> None:
+        """Let go of files and maps. Later use raises RuntimeError; arrays handed out stay valid."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self._path, self._native.digest, self._names, self._verify)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Cache {self._native.name}: {len(self)} samples of {', '.join(self._fields)} at {self.path!r}>"
+        )
+
+
+def _reopen(cls: type[Cache], path: str, digest: str, names: list[str] | None, verify: bool) -> Cache:
+    cache = cls.open(path, fields=names, verify=verify)
+    if cache._native.digest != digest:
+        raise StaleCacheError(_stale(path, digest, cache._native.digest))
+    return cache
+
+
+def _stale(path: str, digest: str, found: str) -> str:
+    return (
+        f"the cache at {path} is another one by now: expected digest {digest[:16]}..., "
+        f"found {found[:16]}...; it was rebuilt or replaced, open it anew"
+    )

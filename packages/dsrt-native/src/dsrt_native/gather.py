@@ -1,0 +1,133 @@
+"""From what people write between brackets to rows, and from rows to a batch or one sample."""
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrt_native import _native
+from dsrt_native.batch import Batch, RaggedArray, arrays
+
+__all__ = ["Errors", "Rows", "batch_of", "integers_of", "item_of", "names_of", "rows_of"]
+
+Rows: TypeAlias = slice | Sequence[int] | NDArray[np.integer[Any]]
+"""What asks for many: a slice, or a list or 1-D array of integers; negative ones count from the end."""
+
+Errors: TypeAlias = Literal["raise", "mask"]
+"""What a damaged record does: raise DataError, or come back zero or empty with ``_valid`` false."""
+
+
+def _row_of(index: SupportsIndex, count: int, what: str) -> int:
+    """Return one index as a row from 0.
+
+    Raises:
+        IndexError: It is out of range of `count` rows.
+        TypeError: It is a bool.
+    """
+    if isinstance(index, bool):
+        raise TypeError(f"{what} {index}: a bool is no index")
+    row = operator.index(index)
+    if not -count <= row < count:
+        raise IndexError(_out_of_range(row, count, what))
+    return row % count
+
+
+def rows_of(index: Rows, count: int, what: str) -> NDArray[np.uint64]:
+    """Return the rows that a slice or a collection of integers asks for, in that order.
+
+    Raises:
+        IndexError: One is out of range of `count` rows.
+        TypeError: It is neither, or holds bools or floats.
+    """
+    if isinstance(index, slice):
+        return np.arange(*index.indices(count)).astype(np.uint64)
+    rows = integers_of(index)
+    outside = (rows >= count) | (rows < -count) if rows.dtype.kind == "i" else rows >= count
+    if outside.any():
+        raise IndexError(_out_of_range(int(rows[outside.argmax()]), count, what))
+    wide = rows.astype(np.int64)
+    return np.where(wide < 0, wide + count, wide).astype(np.uint64)
+
+
+def integers_of(index: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Return a list, range or array of integers as an array.
+
+    Raises:
+        TypeError: It is something else, such as a mask of bools.
+    """
+    if isinstance(index, tuple) or np.ndim(index) != 1:
+        raise TypeError(f"expected an integer, a slice, or a list or 1-D array of integers, not {index!r}")
+    rows = np.asarray(index)
+    if rows.size == 0 and not isinstance(index, np.ndarray):
+        return np.empty(0, np.int64)
+    if rows.dtype == np.bool_ or (
+        isinstance(index, list) and any(isinstance(i, bool | np.bool_) for i in index)
+    ):
+        raise TypeError("a mask of bools is no list of rows; use np.flatnonzero(mask)")
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"rows are integers, not {rows.dtype}")
+    return rows
+
+
+def names_of(fields: Iterable[str] | None) -> list[str] | None:
+    """Return the names in `fields`; None stands for the default ones.
+
+    Raises:
+        TypeError: It is one string, a mapping, or holds something that is no string.
+    """
+    if fields is None:
+        return None
+    if isinstance(fields, str | bytes) or hasattr(fields, "keys"):
+        raise TypeError(f"fields={fields!r}: expected a list of names")
+    names = list(fields)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"fields: expected names, found {name!r}")
+    return names
+
+
+def batch_of(
+    population: _native.Population,
+    rows: NDArray[np.uint64],
+    fields: list[str] | None,
+    errors: Errors = "raise",
+) -> Batch:
+    """Return the samples at `rows` as a batch, gathered in one native call without the GIL."""
+    if errors not in ("raise", "mask"):
+        raise ValueError(f"errors={errors!r}: expected 'raise' or 'mask'")
+    return arrays(population.gather(rows, fields, errors == "mask"))
+
+
+def item_of(
+    population: _native.Population,
+    index: SupportsIndex | Rows,
+    fields: list[str] | None,
+    what: str,
+) -> dict[str, Any]:
+    """Return what brackets ask for: one sample for an integer, else a batch."""
+    # An array has __index__, too, whatever its shape.
+    if isinstance(index, np.ndarray) or not isinstance(index, SupportsIndex):
+        return batch_of(population, rows_of(index, len(population), what), fields)
+    row = _row_of(index, len(population), what)
+    columns = population.columns_of(row, fields)
+    present = [name for name, state in columns if state != "null"]
+    batch = batch_of(population, np.array([row], np.uint64), present)
+    return {name: None if state == "null" else _only(batch[name], state) for name, state in columns}
+
+
+def _only(column: Any, state: str) -> Any:
+    """Return the one record of a column: what the reference reader returns for it."""
+    if isinstance(column, RaggedArray):
+        return column.to_list()[0]
+    if isinstance(column, list):
+        return column[0]
+    if state == "field":
+        return column[0, ...]
+    # Python has no type for nanoseconds.
+    return column[0] if column.dtype.kind in "mM" else column[0].item()
+
+
+def _out_of_range(row: int, count: int, what: str) -> str:
+    return f"{what} {row} is out of range: there are {count}"

@@ -1,0 +1,114 @@
+"""A cache of every kind of field and every type of column, written by the plain reference."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dsrt_format import Bytes, Dense, Ragged, Text, Zstd, reference
+
+FIELDS = {
+    "image": Dense("uint8", (4, 5, 3), codec="zstd", delta=3),
+    "vector": Dense("float32", (6,)),
+    "label": Dense("int64"),
+    "pair": Dense("complex128", (2,), codec="zstd"),
+    "flags": Dense("bool", (3,)),
+    "nothing": Dense("float64", (2, 0)),
+    "tokens": Ragged("int32", codec=Zstd(3, dictionary=bytes(range(64)))),
+    "boxes": Ragged("float64", 2),
+    "jpeg": Bytes(),
+    "caption": Text(codec="zstd"),
+}
+
+METADATA = {
+    "split": "string",
+    "hash": "binary",
+    "score": "float32",
+    "count": "int64",
+    "whole": "uint64",
+    "good": "bool",
+    "day": "date",
+    "taken": "timestamp[ns, UTC]",
+    "seen": "timestamp[ms]",
+    "length": "duration[us]",
+}
+
+COUNT = 23
+PER_SHARD = 7
+
+
+def sample(i: int) -> dict[str, Any]:
+    """The sample of that number, null in every third text and every fifth bytes column."""
+    random = np.random.default_rng(i)
+    return {
+        "image": random.integers(0, 256, (4, 5, 3), np.uint8),
+        "vector": random.standard_normal(6, np.float32),
+        "label": np.array(random.integers(-(2**63), 2**63 - 1)),
+        "pair": random.standard_normal(2) + 1j * random.standard_normal(2),
+        "flags": random.random(3) < 0.5,
+        "nothing": np.empty((2, 0)),
+        "tokens": random.integers(-9, 9, i % 5, np.int32),
+        "boxes": random.standard_normal((i % 3, 1 + i % 4)),
+        "jpeg": random.bytes(i % 4),
+        "caption": "größe\0" * (i % 3),
+        "split": None if i % 3 == 0 else f"part {i} of a string that is longer than a view holds",
+        "hash": None if i % 5 == 0 else random.bytes(8),
+        "score": float(np.float32(random.standard_normal())),
+        "count": int(random.integers(-(2**62), 2**62)),
+        "whole": 2**64 - 1 - i,
+        "good": bool(i % 2),
+        "day": np.datetime64("1969-12-25") + i,
+        "taken": np.datetime64(1_600_000_000_123_456_789 + i, "ns"),
+        "seen": np.datetime64(-i, "ms"),
+        "length": np.timedelta64(i - 3, "us"),
+    }
+
+
+def write(path: Path, count: int = COUNT, **changed: Any) -> Path:
+    arguments = {"fields": FIELDS, "samples": map(sample, range(count)), "metadata": METADATA}
+    arguments |= {"samples_per_shard": PER_SHARD} | changed
+    reference.write(path, **arguments)
+    return path
+
+
+@pytest.fixture(scope="session")
+def samples() -> list[dict[str, Any]]:
+    """What `path` holds."""
+    return [sample(i) for i in range(COUNT)]
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that nobody may change."""
+    return write(tmp_path_factory.mktemp("caches") / "whole")
+
+
+@pytest.fixture
+def write_cache(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a cache of one's own; arguments as for `dsrt_format.reference.write` instead of those above."""
+    return lambda name="own", **changed: write(tmp_path / name, **changed)
+
+
+@pytest.fixture(scope="session")
+def same() -> Callable[[Any, Any], None]:
+    """Asserts that two values have one type, shape and dtype, and the same bytes."""
+    return _same
+
+
+def _same(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    if isinstance(expected, np.ndarray):
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert found.tobytes() == expected.tobytes()
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected)
+        for name in expected:
+            _same(found[name], expected[name])
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            _same(one, other)
+    else:
+        assert found == expected
