@@ -161,6 +161,19 @@ def test_a_damaged_manifest_or_one_from_the_future_is_not_touched(tmp_path, on_s
         build(Numbers([1], fingerprint="a"), tmp_path, on_stale=on_stale)
 
 
+def test_a_cache_with_a_short_file_is_not_reused(tmp_path):
+    file = build(Numbers([1, 2], fingerprint="a"), tmp_path).path / "fields" / "x" / "00000.shard"
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:-1])
+    for on_stale in ("error", "reuse"):
+        with pytest.raises(FormatError) as caught:
+            build(Numbers([1, 2], fingerprint="a"), tmp_path, on_stale=on_stale)
+        assert (caught.value.rule, caught.value.field, caught.value.shard) == ("R030", "x", 0)
+        assert "on_stale='rebuild'" in caught.value.__notes__[0]
+    assert build(Numbers([1, 2], fingerprint="a"), tmp_path, on_stale="rebuild").status == "rebuilt"
+    assert values(tmp_path / "numbers") == [1, 2]
+
+
 def test_an_exception_of_the_source_names_source_and_sample_and_leaves_nothing(tmp_path):
     class Broken(Stream):
         def __iter__(self) -> Iterator[dict[str, Any]]:

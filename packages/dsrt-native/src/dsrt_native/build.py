@@ -3,13 +3,21 @@
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dsrt_format import CacheExistsError, Manifest, NotPublishedError, SchemaError, StaleCacheError
+from dsrt_format import (
+    CacheExistsError,
+    FormatError,
+    Manifest,
+    NotPublishedError,
+    SchemaError,
+    StaleCacheError,
+)
 from dsrt_format.names import cache_name_problem
 from dsrt_native.arguments import word
+from dsrt_native.cache import Cache
 from dsrt_native.sources import Source, samples_of, size_of
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
 
@@ -89,7 +97,7 @@ def build(
     }
     tried = False
     while True:
-        found = _published(path)
+        found = _published(path, on_stale)
         if found is not None and _is_wanted(found, source, path, on_stale):
             return BuildResult(source.name, path, "reused", found.num_samples)
         try:
@@ -111,16 +119,28 @@ def _first(argument: int | None, source: Source, name: str, default: int) -> Any
     return default if wish is None else wish
 
 
-def _published(path: Path) -> Manifest | None:
-    """Return the manifest of the cache at a path, or None if nothing is there."""
+def _published(path: Path, on_stale: OnStale) -> Manifest | None:
+    """Return the manifest of the cache at a path, or None if nothing is there.
+
+    That the files have their lengths is found out, too: what is reused must be whole.
+    """
     if not os.path.lexists(path):
         return None
     try:
-        return Manifest.load(path)
+        manifest = Manifest.load(path)
     except NotPublishedError:
         raise CacheExistsError(
             f"{path} exists and is not a cache, so it is left alone; choose another root, or remove it"
         ) from None
+    try:
+        Cache.open(path).close()
+    except FormatError as error:
+        if on_stale != "rebuild":
+            error.add_note("on_stale='rebuild' replaces this cache, which is not whole")
+            raise
+        # No fingerprint equals this one, so that it is not reused.
+        return replace(manifest, fingerprint=None)
+    return manifest
 
 
 def _is_wanted(found: Manifest, source: Source, path: Path, on_stale: OnStale) -> bool:
