@@ -438,30 +438,38 @@ def run(script, *arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
 
-def test_ctrl_c_interrupts_a_wait(numbers):
-    script = """
-import sys, threading
+LENDING = """
+import sys, threading, time
 import numpy as np
 from dsrt_native import Cache, Population
 from dsrt_native.loader import LoaderBase
+
+def loader_of(lend):
+    return LoaderBase(
+        Population([Cache.open(sys.argv[1])]), 5, order=None, seed=0, fields=None, epoch_len=None, last=None,
+        threads=4, prefetch=8, max_bytes=2**30, errors="raise", topology=lambda: (0, 1), allocate=lend,
+        deliver=lambda batch: batch,
+    )
+"""
+
+
+def test_ctrl_c_interrupts_a_wait(numbers):
+    script = """
+import os
 
 def never(size):
     print("waiting", flush=True)
     threading.Event().wait()
 
-loader = LoaderBase(
-    Population([Cache.open(sys.argv[1])]), 5, order=None, seed=0, fields=None, epoch_len=None, last=None,
-    threads=2, prefetch=2, max_bytes=2**30, errors="raise", topology=lambda: (0, 1), allocate=never,
-    deliver=lambda batch: batch,
-)
+loader = loader_of(never)
 try:
     next(iter(loader))
 except KeyboardInterrupt:
     print("interrupted", loader.position, flush=True)
-    import os
     os._exit(3)
 """
-    child = subprocess.Popen([sys.executable, "-c", script, numbers], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", LENDING + script, numbers]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "waiting\n"
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
@@ -501,6 +509,21 @@ next(steps)
 print("end")
 """
     done = run(script, numbers)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_the_interpreter_waits_for_threads_that_ask_it_for_memory(numbers):
+    script = """
+def lend(size):
+    time.sleep(0.001)
+    memory = np.zeros(size + 64, np.uint8)
+    return memory[-memory.ctypes.data % 64 :][:size]
+
+steps = loader_of(lend).steps()
+next(steps)
+print("end")
+"""
+    done = run(LENDING + script, numbers)
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 

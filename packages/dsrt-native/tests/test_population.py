@@ -1,5 +1,8 @@
 """Population: rows, weights and extra columns over caches."""
 
+import sys
+import threading
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -318,3 +321,29 @@ def test_a_population_says_what_it_is(caches):
     assert (
         repr(Population(caches, rows=[1])) == f"<Population of 1 rows of {caches[0].path}, {caches[1].path}>"
     )
+
+
+def test_a_gather_lets_other_python_threads_run(write_cache):
+    samples = [{"x": np.zeros(2**20, np.uint8)}] * 2
+    path = write_cache("big", fields={"x": Dense("uint8", (2**20,))}, samples=samples, metadata=None)
+    population = Population([Cache.open(path)])
+    rows = np.arange(2).repeat(64)
+    lock, ran = threading.Lock(), []
+
+    def wait():
+        with lock:
+            ran.append(True)
+
+    lock.acquire()
+    thread = threading.Thread(target=wait)
+    thread.start()
+    interval = sys.getswitchinterval()
+    # From here on no thread is made to give up the GIL.
+    sys.setswitchinterval(1000)
+    try:
+        lock.release()
+        population.gather(rows)
+        assert ran
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()

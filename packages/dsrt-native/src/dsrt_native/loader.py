@@ -1,6 +1,7 @@
 """Streams batches of a population in a reproducible order, from threads of the engine, resumable anywhere."""
 
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -95,6 +96,9 @@ class LoaderBase:
             mask=word("errors", errors, ("raise", "mask")) == "mask",
             allocate=allocate,
         )
+        # At the interpreter's exit, too: a thread of the engine may be asking Python for memory, and then the
+        # interpreter must not go away under it.
+        weakref.finalize(self, self._native.close)
 
     def __iter__(self) -> Iterator[Batch]:
         """Return one pass: the batches of a window. It begins at its first `next`."""
