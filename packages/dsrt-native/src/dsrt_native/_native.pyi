@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import CapsuleType
 
-FieldDescription: TypeAlias = tuple[str, str, str, tuple[int | None, ...], str]
+_FieldDescription: TypeAlias = tuple[str, str, str, tuple[int | None, ...], str]
 
 __version__: str
 __build_profile__: str
@@ -72,7 +72,7 @@ class Cache:
     def cache_id(self) -> int: ...
     @property
     def digest(self) -> str: ...
-    def fields(self) -> list[FieldDescription]:
+    def fields(self) -> list[_FieldDescription]:
         """Name, kind, dtype, shape and codec of each payload field."""
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of each metadata column."""
@@ -99,7 +99,7 @@ class Population:
     def from_arrow(caches: list[Cache], table: object) -> Population: ...
     def with_weights(self, weights: NDArray[np.float64] | None) -> Population: ...
     def __len__(self) -> int: ...
-    def fields(self) -> list[FieldDescription]:
+    def fields(self) -> list[_FieldDescription]:
         """Name, kind, dtype, shape and codec of each payload field that every cache has."""
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of each metadata and extra column."""
