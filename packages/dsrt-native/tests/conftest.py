@@ -1,4 +1,4 @@
-"""A cache of every kind of field and every type of column, written by the plain reference."""
+"""Caches written by the plain reference: one of every kind of field and column, one of numbers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dsrt_format import Bytes, Dense, Ragged, Text, Zstd, reference
+from dsrt_native import Cache, Population
+
+# A busy machine is no failure.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 FIELDS = {
     "image": Dense("uint8", (4, 5, 3), codec="zstd", delta=3),
@@ -112,3 +118,44 @@ def _same(found: Any, expected: Any) -> None:
             _same(one, other)
     else:
         assert found == expected
+
+
+@pytest.fixture(scope="session")
+def numbers(tmp_path_factory):
+    """A cache whose sample i holds x = i."""
+    path = tmp_path_factory.mktemp("caches") / "numbers"
+    fields = {"x": Dense("int64"), "wide": Dense("uint8", (100,), codec="zstd")}
+    samples = ({"x": np.int64(i), "wide": np.full(100, i, np.uint8)} for i in range(23))
+    reference.write(path, fields, samples, samples_per_shard=10)
+    return path
+
+
+@pytest.fixture
+def population(numbers):
+    return Population([Cache.open(numbers)])
+
+
+NUMBERED = {"x": Dense("int64"), "y": Dense("int16", (2,), codec="zstd")}
+
+
+def _numbered(first, count, **columns):
+    return [
+        {"x": np.int64(first + i), "y": np.array([i, -i], np.int16)}
+        | {name: c[i] for name, c in columns.items()}
+        for i in range(count)
+    ]
+
+
+@pytest.fixture
+def caches(write_cache):
+    """Samples x = 0..9 and 100..104, with a column each, and weights stored in the first one."""
+    a = write_cache(
+        "a",
+        fields=NUMBERED,
+        samples=_numbered(0, 10, weight=[0.5 * i for i in range(10)], s=[f"s{i}" for i in range(10)]),
+        metadata={"weight": "float64", "s": "string"},
+    )
+    b = write_cache(
+        "b", fields=NUMBERED, samples=_numbered(100, 5, s=["t", None, "u", "", "v"]), metadata={"s": "string"}
+    )
+    return [Cache.open(a), Cache.open(b)]

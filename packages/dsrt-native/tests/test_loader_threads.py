@@ -1,0 +1,195 @@
+"""Loaders and the world around them: memory that is lent, threads, Ctrl-C, fork, exit."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from dsrt_native.loader import LoaderBase, default_threads
+
+
+class Lending(LoaderBase):
+    """A loader with memory of its own, which `gate` may hold back."""
+
+    def __init__(self, population, gate=None, lend=None):
+        self.lent = []
+        self.gate = gate
+        super().__init__(
+            population, 5, order="sequential", seed=0, fields=["x"], epoch_len=None, last=None, threads=1,
+            prefetch=1, max_bytes=2**30, errors="raise", topology=lambda: (0, 1), allocate=lend or self.lend,
+            deliver=lambda batch: batch,
+        )  # fmt: skip
+
+    def lend(self, size):
+        if self.gate is not None:
+            self.gate.wait()
+        memory = np.zeros(size + 64, np.uint8)
+        memory = memory[-memory.ctypes.data % 64 :][:size]
+        self.lent.append(memory)
+        return memory
+
+
+def test_batches_lie_in_the_memory_that_was_lent(population):
+    loader = Lending(population)
+    batch = next(iter(loader))
+    assert batch.memory is loader.lent[0]
+    (name, (kind, element, shape, at)), (valid, _) = batch.columns
+    assert (name, kind, element, shape, valid) == ("x", "dense", "int64", (5,), "_valid")
+    assert batch.memory[at : at + 40].view(np.int64).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("wrong", [lambda size: np.zeros(size + 1, np.uint8), bytes, lambda size: None])
+def test_memory_that_does_not_fit_is_refused(population, wrong):
+    loader = Lending(population, lend=wrong)
+    with pytest.raises((ValueError, MemoryError), match="memory for a batch"):
+        next(iter(loader))
+
+
+def test_two_threads_inside_next_at_once_are_an_error(population):
+    gate = threading.Event()
+    batches = iter(Lending(population, gate))
+    outcomes = []
+
+    def take():
+        try:
+            outcomes.append(len(next(batches)))
+        except RuntimeError as error:
+            outcomes.append(str(error))
+            gate.set()
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert "thread" in outcomes[0]
+    assert outcomes[1] == 5
+
+
+def test_waiting_for_a_batch_lets_other_python_threads_run(population):
+    gate = threading.Event()
+    loader = Lending(population, gate)
+    timer = threading.Timer(0.05, gate.set)
+    timer.start()
+    assert len(next(iter(loader))) == 5
+    timer.join()
+
+
+def run(script, *arguments, **options):
+    command = [sys.executable, "-X", "faulthandler", "-W", "error", "-c", script, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+LENDING = """
+import sys, threading, time
+import numpy as np
+from dsrt_native import Cache, Population
+from dsrt_native.loader import LoaderBase
+
+def loader_of(lend):
+    return LoaderBase(
+        Population([Cache.open(sys.argv[1])]), 5, order=None, seed=0, fields=None, epoch_len=None, last=None,
+        threads=4, prefetch=8, max_bytes=2**30, errors="raise", topology=lambda: (0, 1), allocate=lend,
+        deliver=lambda batch: batch,
+    )
+"""
+
+
+def test_ctrl_c_interrupts_a_wait(numbers):
+    script = """
+import os
+
+def never(size):
+    os.write(1, b"waiting\\n")
+    threading.Event().wait()
+
+loader = loader_of(never)
+try:
+    next(iter(loader))
+except KeyboardInterrupt:
+    print("interrupted", loader.position, flush=True)
+    os._exit(3)
+"""
+    command = [sys.executable, "-c", LENDING + script, numbers]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "waiting\n"
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert (child.returncode, out.splitlines()[-1]) == (3, "interrupted 0")
+
+
+def test_a_fork_in_the_middle_of_a_pass_goes_on_in_both(numbers):
+    script = """
+import os, sys
+from dsrt_native import Cache, Loader, Population
+loader = Loader(Population([Cache.open(sys.argv[1])]), 2, threads=3)
+batches = iter(loader)
+for _ in range(3):
+    next(batches)
+read, write = os.pipe()
+child = os.fork()
+rest = repr([batch["x"].tolist() for batch in batches] + [batch["x"].tolist() for batch in loader])
+if child == 0:
+    os.write(write, rest.encode())
+    loader.close()
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert os.read(read, 10**6).decode() == rest
+print(len(eval(rest)))
+"""
+    done = run(script, numbers)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "19\n", "")
+
+
+def test_the_interpreter_exits_cleanly_with_a_running_loader(numbers):
+    script = """
+import sys
+from dsrt_native import Cache, Loader, Population
+loader = Loader(Population([Cache.open(sys.argv[1])]), 2, threads=3, prefetch=8)
+steps = loader.steps()
+next(steps)
+print("end")
+"""
+    done = run(script, numbers)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_the_interpreter_waits_for_threads_that_ask_it_for_memory(numbers):
+    script = """
+def lend(size):
+    time.sleep(0.001)
+    memory = np.zeros(size + 64, np.uint8)
+    return memory[-memory.ctypes.data % 64 :][:size]
+
+steps = loader_of(lend).steps()
+next(steps)
+print("end")
+"""
+    done = run(LENDING + script, numbers)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_threads_start_with_the_first_batch_and_end_with_close(numbers):
+    script = """
+import os, sys
+from dsrt_native import Cache, Loader, Population
+count = lambda: len(os.listdir("/proc/self/task"))
+before = count()
+loader = Loader(Population([Cache.open(sys.argv[1])]), 2, threads=3)
+batches = iter(loader)
+assert count() == before
+next(batches)
+assert count() == before + 3
+loader.close()
+assert count() == before
+"""
+    done = run(script, numbers)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_threads_by_default_are_a_share_of_the_cpus():
+    assert 1 <= default_threads() <= 4
+    assert default_threads(10**6) == 1
