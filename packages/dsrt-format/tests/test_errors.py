@@ -38,6 +38,12 @@ def test_the_text_names_the_rule_and_the_place_once():
     assert str(errors.FormatError("too long", rule="R001")) == "R001: too long"
 
 
+def test_the_text_cuts_the_name_that_a_damaged_manifest_gives_a_field():
+    error = errors.FormatError("illegal", rule="R007", field="x" * 10_000)
+    assert str(error) == f"R007: illegal (field '{'x' * 80}')"
+    assert error.field == "x" * 10_000
+
+
 def test_a_cache_that_is_not_there_is_a_file_that_is_not_found():
     error = errors.NotPublishedError("no manifest.json", cache="/c/x")
     assert isinstance(error, FileNotFoundError)

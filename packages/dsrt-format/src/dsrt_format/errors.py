@@ -59,16 +59,21 @@ class FormatError(DsrtError, ValueError):
         self.sample = sample
 
     def __str__(self) -> str:
-        places = [
-            f"{name} {value!r}"
-            for name in ("cache", "field", "shard", "sample")
-            if (value := getattr(self, name)) is not None
-        ]
-        return f"{self.rule}: {self.message}" + (f" ({', '.join(places)})" if places else "")
+        return described(self.rule, self.message, self.cache, self.field, self.shard, self.sample)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Keyword-only arguments do not fit the default protocol, which calls cls(*args).
         return _rebuild, (type(self), self.message, self.rule), self.__dict__
+
+
+def described(
+    rule: str, message: str, cache: str | None, field: str | None, shard: int | None, sample: int | None
+) -> str:
+    """Return the one form in which a broken rule and its place are shown, of errors and of problems."""
+    # A damaged manifest can hold a name of millions of letters; a legal one has 63.
+    names = {"cache": cache, "field": None if field is None else field[:80], "shard": shard, "sample": sample}
+    places = [f"{name} {value!r}" for name, value in names.items() if value is not None]
+    return f"{rule}: {message}" + (f" ({', '.join(places)})" if places else "")
 
 
 def _rebuild(cls: type[FormatError], message: str, rule: str) -> FormatError:

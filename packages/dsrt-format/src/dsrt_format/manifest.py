@@ -12,9 +12,9 @@ from dsrt_format.entries import METADATA_NAME, DictionaryFile, Field, MetadataFi
 from dsrt_format.errors import FormatError
 from dsrt_format.manifest_json import parse_manifest
 from dsrt_format.manifest_limits import limit_violations
-from dsrt_format.rules import Violation, raising
+from dsrt_format.rules import raising
 
-__all__ = ["Manifest", "read_manifest"]
+__all__ = ["Manifest", "checked_manifest", "read_manifest"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Manifest:
     fields: tuple[Field, ...]
     metadata: MetadataFile | None = None
     fingerprint: str | None = None
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict, hash=False)
     digest: str = ""
 
     @classmethod
@@ -55,10 +55,7 @@ class Manifest:
             OSError: The file cannot be read.
         """
         with raising(FormatError, os.fspath(path)), CacheDirectory(path) as directory:
-            manifest, violations = read_manifest(directory)
-            if violations:
-                raise violations[0]
-            return manifest
+            return checked_manifest(directory)
 
     def files(self) -> Iterator[tuple[str, int, str | None, int | None]]:
         """Yield every other file of the cache: path inside, length, and field and shard if any."""
@@ -99,18 +96,29 @@ class Manifest:
         return text.encode()
 
 
-def read_manifest(directory: CacheDirectory) -> tuple[Manifest, list[Violation]]:
-    """Read a manifest and check what it says.
+def checked_manifest(directory: CacheDirectory) -> Manifest:
+    """Read a manifest with every check of it.
 
-    Returns:
-        The manifest, and every place where it breaks R007 to R021, by rule.
+    Raises:
+        Violation: The one of R000 to R021 with the lowest number that is broken.
+    """
+    manifest = read_manifest(directory)
+    # One by one: a manifest of 64 MiB can have tens of millions of violations.
+    lowest = min(limit_violations(manifest), key=lambda violation: violation.rule, default=None)
+    if lowest is not None:
+        raise lowest
+    return manifest
+
+
+def read_manifest(directory: CacheDirectory) -> Manifest:
+    """Read a manifest whose values may still break R007 to R021.
 
     Raises:
         Violation: R000 to R006, after which nothing more can be said.
     """
     value = parse_manifest(directory.manifest_bytes())
     metadata = value["metadata"]
-    manifest = Manifest(
+    return Manifest(
         name=value["name"],
         num_samples=value["samples"],
         shards=tuple(value["shards"]),
@@ -120,10 +128,6 @@ def read_manifest(directory: CacheDirectory) -> tuple[Manifest, list[Violation]]
         attributes=value["attributes"],
         digest=value["digest"],
     )
-    violations = limit_violations(
-        manifest.name, manifest.num_samples, manifest.shards, manifest.fields, manifest.metadata
-    )
-    return manifest, sorted(violations, key=lambda violation: violation.rule)
 
 
 def _field(value: dict[str, Any]) -> Field:

@@ -38,7 +38,8 @@ def parse_manifest(data: bytes) -> dict[str, Any]:
     if type(value["format"]) is not int or value["format"] != 1:
         raise Violation(
             "R005",
-            f"the cache has format version {value['format']!r}, this release reads version 1; upgrade DSRT",
+            f"the cache has format version {value['format']!r:.40}, this release reads version 1; "
+            "upgrade DSRT",
         )
     _MANIFEST(value, "the manifest")
     return dict(value)
@@ -96,7 +97,7 @@ def _object(required: Mapping[str, Check], optional: Mapping[str, Check] | None 
                 raise _refuse(where, f"the key {key!r} is missing")
         for key, item in value.items():
             if key not in known:
-                raise _refuse(where, f"the key {key!r} is not known here")
+                raise _refuse(where, f"the key {key!r:.80} is not known here")
             known[key](item, f"{where}.{key}")
 
     return checked

@@ -1,37 +1,38 @@
 """What the values of a manifest must satisfy once its keys and types are right: rules R007 to R021."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dsrt_format.dtypes import ITEMSIZE
-from dsrt_format.entries import CHUNK_BYTES, MAX_SHARD_SAMPLES, Field, MetadataFile
+from dsrt_format.entries import CHUNK_BYTES, MAX_SHARD_SAMPLES, Field
 from dsrt_format.fields import DICTIONARY_BYTES, MAX_AXES, shape_problem
 from dsrt_format.header import HEADER_BYTES, FileType
 from dsrt_format.manifest_json import CODECS, KINDS
 from dsrt_format.names import cache_name_problem, field_name_problem
 from dsrt_format.rules import Violation
 
+if TYPE_CHECKING:
+    from dsrt_format.manifest import Manifest
+
 __all__ = ["MAX_FIELDS", "limit_violations"]
 
 MAX_FIELDS = 256
 
 
-def limit_violations(
-    name: str,
-    num_samples: int,
-    shards: Sequence[int],
-    fields: Sequence[Field],
-    metadata: MetadataFile | None,
-) -> Iterator[Violation]:
+def limit_violations(manifest: "Manifest") -> Iterator[Violation]:
     """Yield every value that breaks a rule. A check whose premise is broken itself is left out."""
-    if (problem := cache_name_problem(name)) is not None:
-        yield Violation("R007", f"the cache has the name {name!r:.80}: {problem}")
+    if (problem := cache_name_problem(manifest.name)) is not None:
+        yield Violation("R007", f"the cache has the name {manifest.name!r:.80}: {problem}")
+    shards, fields, metadata = manifest.shards, manifest.fields, manifest.metadata
     shards_legal = True
     for shard, count in enumerate(shards):
         if not 1 <= count <= MAX_SHARD_SAMPLES:
             shards_legal = False
             yield Violation("R010", f"the shard has {count} samples, expected 1 to 2^20", shard=shard)
-    if num_samples != sum(shards):
-        yield Violation("R011", f"there are {num_samples} samples, but {sum(shards)} in all shards together")
+    if manifest.num_samples != (total := sum(shards)):
+        yield Violation(
+            "R011", f"there are {manifest.num_samples} samples, but {total} in all shards together"
+        )
     if metadata is not None and not (
         metadata.bytes >= 1 and len(metadata.chunks) == -(-metadata.bytes // CHUNK_BYTES)
     ):

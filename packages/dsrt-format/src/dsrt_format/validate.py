@@ -10,7 +10,9 @@ from dsrt_format.codecs import Decoder
 from dsrt_format.dictionary import check_dictionary_header, read_dictionary
 from dsrt_format.directory import CacheDirectory
 from dsrt_format.entries import METADATA_NAME, Field
+from dsrt_format.errors import described
 from dsrt_format.manifest import Manifest, read_manifest
+from dsrt_format.manifest_limits import limit_violations
 from dsrt_format.metadata import arrow_table, chunk_violations, map_file, weight_violations
 from dsrt_format.rules import Violation
 from dsrt_format.shard import ShardReader
@@ -24,7 +26,7 @@ Kind = Literal["manifest", "file", "dictionary", "record", "metadata"]
 
 @dataclass(frozen=True)
 class Problem:
-    """A place where a cache breaks a rule.
+    """A place where a cache breaks a rule. `str()` shows it as the errors of reading do.
 
     Attributes:
         rule: The id of the rule, such as ``"R033"``; see `dsrt_format.rules.RULES`.
@@ -41,6 +43,9 @@ class Problem:
     shard: int | None
     sample: int | None
     message: str
+
+    def __str__(self) -> str:
+        return described(self.rule, self.message, self.cache, self.field, self.shard, self.sample)
 
     @property
     def kind(self) -> Kind:
@@ -72,14 +77,12 @@ def validate(
 
     Raises:
         OSError: A file that is there cannot be read.
+        MemoryError: A record or the metadata is larger than the memory.
     """
     report = _Report(os.fspath(path))
     try:
         with CacheDirectory(path) as directory:
-            manifest, violations = read_manifest(directory)
-            for violation in violations:
-                report.add(violation)
-            _Validation(directory, manifest, violations, report, progress).run()
+            _Validation(directory, read_manifest(directory), report, progress).run()
     except Violation as violation:
         report.add(violation)
     return report.problems()
@@ -105,6 +108,9 @@ class _Report:
                 )
             )
 
+    def sort_by_rule(self) -> None:
+        self._found.sort(key=lambda problem: problem.rule)
+
     def problems(self) -> list[Problem]:
         more = [
             Problem(
@@ -123,7 +129,6 @@ class _Validation:
         self,
         directory: CacheDirectory,
         manifest: Manifest,
-        violations: list[Violation],
         report: _Report,
         progress: Callable[[int, int], None] | None,
     ) -> None:
@@ -133,11 +138,12 @@ class _Validation:
         self._progress = progress
         self._done = 0
         self._total = sum(max(length, 0) for _, length, _, _ in manifest.files())
-        self._rules = {violation.rule for violation in violations}
-        self._wrong_fields = {v.field for v in violations if v.field is not None and v.rule != "R021"}
-        self._wrong_files = {(v.field, v.shard) for v in violations if v.rule == "R021"}
+        self._rules: set[str] = set()
+        self._wrong_fields: set[str] = set()
+        self._wrong_files: set[tuple[str, int | None]] = set()
 
     def run(self) -> None:
+        self._check_limits()
         for field in self._manifest.fields:
             if field.name not in self._wrong_fields:
                 self._check_field(field)
@@ -145,6 +151,17 @@ class _Validation:
             self._check_metadata()
         if self._progress is not None and self._done < self._total:
             self._progress(self._total, self._total)
+
+    def _check_limits(self) -> None:
+        """Check the values of the manifest, and note which files it describes too wrongly to be opened."""
+        for violation in limit_violations(self._manifest):
+            self._report.add(violation)
+            self._rules.add(violation.rule)
+            if violation.rule == "R021" and violation.field is not None:
+                self._wrong_files.add((violation.field, violation.shard))
+            elif violation.field is not None:
+                self._wrong_fields.add(violation.field)
+        self._report.sort_by_rule()
 
     def _advance(self, length: int) -> None:
         self._done += length
