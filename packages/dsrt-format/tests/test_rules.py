@@ -391,15 +391,6 @@ def test_garbage_with_good_digests_raises_nothing_but_data_errors(forgery):
         forgery = Forgery(forgery.path)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
-def test_a_pipe_in_place_of_a_file_does_not_block(forgery):
-    file = forgery.path / "fields" / "fix" / "00000.shard"
-    file.unlink()
-    os.mkfifo(file)
-    with pytest.raises(FormatError, match=r"R030: .* is not a regular file"):
-        reference.read(forgery.path)
-
-
 def test_symbolic_links_are_followed(forgery, tmp_path):
     (forgery.path / "fields").rename(tmp_path / "elsewhere")
     (forgery.path / "fields").symlink_to(tmp_path / "elsewhere")

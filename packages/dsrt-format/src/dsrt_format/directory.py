@@ -13,16 +13,24 @@ MAX_MANIFEST_BYTES = 64 << 20
 
 # What is not there or is no file. Other errors, such as EACCES and EIO, are the caller's to see.
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
+_COPY_AGAIN = "copy it again from where the cache came from"
+_BUILD_FIRST = "check the path, or build the cache first"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class CacheFile:
-    """A regular file of a cache, open for reading; a context manager that closes it."""
+    """A file of a cache, open for reading; a context manager that closes it."""
 
-    def __init__(self, descriptor: int, name: str, length: int) -> None:
-        self._file = os.fdopen(descriptor, "rb", buffering=0)
+    def __init__(self, descriptor: int, name: str) -> None:
+        self._descriptor = descriptor
         self._name = name
-        self.length = length
+        try:
+            found = os.fstat(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self.is_regular = stat.S_ISREG(found.st_mode)
+        self.length = found.st_size
 
     def read(self, start: int, count: int) -> bytes:
         """Return `count` bytes from offset `start`.
@@ -30,10 +38,10 @@ class CacheFile:
         Raises:
             Violation: R030, the file has become shorter since it was opened.
         """
-        self._file.seek(start)
+        os.lseek(self._descriptor, start, os.SEEK_SET)
         parts = []
         left = count
-        while left and (part := self._file.read(min(left, 1 << 30))):
+        while left and (part := os.read(self._descriptor, min(left, 1 << 30))):
             parts.append(part)
             left -= len(part)
         if left:
@@ -44,7 +52,11 @@ class CacheFile:
 
     def fileno(self) -> int:
         """Return the descriptor, to be mapped."""
-        return self._file.fileno()
+        return self._descriptor
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
 
     def __enter__(self) -> "CacheFile":
         return self
@@ -52,7 +64,7 @@ class CacheFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self.close()
 
 
 class CacheDirectory:
@@ -77,7 +89,8 @@ class CacheDirectory:
             except OSError as error:
                 if error.errno not in _ABSENT:
                     raise
-                raise Violation("R000", "there is no cache: the path is not a directory") from None
+                found = "nothing is there" if error.errno == errno.ENOENT else "the path is no directory"
+                raise Violation("R000", f"there is no cache: {found}; {_BUILD_FIRST}") from None
 
     def manifest_bytes(self) -> bytes:
         """Return the content of manifest.json.
@@ -86,17 +99,10 @@ class CacheDirectory:
             Violation: R000 or R001.
             OSError: The file cannot be read.
         """
-        try:
-            descriptor = self._open("manifest.json")
-        except OSError as error:
-            if error.errno not in _ABSENT:
-                raise
-            raise Violation("R000", "there is no cache: the directory holds no manifest.json") from None
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(descriptor)
-            raise Violation("R000", "there is no cache: manifest.json is not a regular file")
-        with CacheFile(descriptor, "manifest.json", found.st_size) as file:
+        absent = f"there is no cache: the directory holds no manifest.json; {_BUILD_FIRST}"
+        with self._open("manifest.json", Violation("R000", absent)) as file:
+            if not file.is_regular:
+                raise Violation("R000", "there is no cache: manifest.json is not a regular file")
             if file.length > MAX_MANIFEST_BYTES:
                 raise Violation("R001", f"manifest.json has {file.length} bytes, at most 64 MiB are allowed")
             return file.read(0, file.length)
@@ -116,10 +122,8 @@ class CacheDirectory:
         except OSError as error:
             if error.errno not in _ABSENT:
                 raise
-            raise Violation(
-                "R030", f"{name} is missing; copy it again from where the cache came from"
-            ) from None
-        _check_found(name, length, found)
+            raise _missing(name) from None
+        _check_found(name, length, stat.S_ISREG(found.st_mode), found.st_size)
 
     def open(self, name: str, length: int) -> CacheFile:
         """Open a file of the length that the manifest says.
@@ -128,19 +132,27 @@ class CacheDirectory:
             Violation: R030.
             OSError: The file cannot be opened.
         """
+        # Looked at before it is opened, because opening alone wakes some devices.
         self.check(name, length)
-        descriptor = self._open(name)
+        file = self._open(name, _missing(name))
         try:
-            _check_found(name, length, os.fstat(descriptor))
+            _check_found(name, length, file.is_regular, file.length)
         except Violation:
-            os.close(descriptor)
+            file.close()
             raise
-        return CacheFile(descriptor, name, length)
+        return file
 
-    def _open(self, name: str) -> int:
-        if self._handle is None:
-            return os.open(os.path.join(self.path, name), _FLAGS)
-        return os.open(name, _FLAGS, dir_fd=self._handle)
+    def _open(self, name: str, absent: Violation) -> CacheFile:
+        try:
+            if self._handle is None:
+                descriptor = os.open(os.path.join(self.path, name), _FLAGS)
+            else:
+                descriptor = os.open(name, _FLAGS, dir_fd=self._handle)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                raise
+            raise absent from None
+        return CacheFile(descriptor, name)
 
     def __enter__(self) -> "CacheDirectory":
         return self
@@ -153,12 +165,12 @@ class CacheDirectory:
             self._handle = None
 
 
-def _check_found(name: str, length: int, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise Violation("R030", f"{name} is not a regular file")
-    if found.st_size != length:
-        raise Violation(
-            "R030",
-            f"{name} has {found.st_size} bytes, the manifest says {length}; "
-            "copy it again from where the cache came from",
-        )
+def _missing(name: str) -> Violation:
+    return Violation("R030", f"{name} is missing; {_COPY_AGAIN}")
+
+
+def _check_found(name: str, length: int, is_regular: bool, found: int) -> None:
+    if not is_regular:
+        raise Violation("R030", f"{name} is not a regular file; {_COPY_AGAIN}")
+    if found != length:
+        raise Violation("R030", f"{name} has {found} bytes, the manifest says {length}; {_COPY_AGAIN}")

@@ -1,0 +1,106 @@
+"""Whatever lies where a file of a cache should be: it is refused by rule, at once, and left closed."""
+
+import os
+import shutil
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from dsrt_format import DataError, FormatError, Manifest, NotPublishedError, reference, validate
+from dsrt_format.directory import CacheDirectory
+
+
+def bind(path):
+    # The name of a socket has at most about 100 bytes, so it is bound from its directory.
+    here = os.open(".", os.O_RDONLY)
+    os.chdir(path.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+INTRUDERS = {
+    "nothing": lambda path: None,
+    "an empty file": lambda path: path.touch(),
+    "a directory": lambda path: path.mkdir(),
+    "a link to nowhere": lambda path: path.symlink_to("nowhere"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a link to a device": lambda path: path.symlink_to(os.devnull),
+}
+if hasattr(os, "mkfifo"):
+    INTRUDERS["a pipe"] = os.mkfifo
+if hasattr(socket, "AF_UNIX"):
+    INTRUDERS["a socket"] = bind
+
+
+@pytest.fixture
+def cache(vectors, tmp_path):
+    return shutil.copytree(vectors / "example" / "demo", tmp_path / "demo")
+
+
+def open_files():
+    """Return what of the file system this process has open; nothing where that cannot be told."""
+    found = Path("/proc/self/fd")
+    links = [found / name for name in os.listdir(found)] if found.is_dir() else []
+    return sorted(os.readlink(link) for link in links if os.path.lexists(link))
+
+
+@pytest.mark.parametrize("intruder", INTRUDERS)
+def test_an_intruder_in_place_of_a_file_is_refused_and_nothing_stays_open(cache, intruder):
+    open_before = open_files()
+    for file in sorted(path for path in cache.rglob("*") if path.is_file()):
+        kept = file.rename(cache.parent / "kept")
+        INTRUDERS[intruder](file)
+        expected = "R030" if file.name != "manifest.json" else "R000"
+        if intruder == "an empty file" and expected == "R000":
+            expected = "R002"
+        with pytest.raises(FormatError) as caught:
+            reference.read(cache)
+        assert caught.value.rule == expected
+        assert isinstance(caught.value, NotPublishedError) == (expected == "R000")
+        problems = validate(cache)
+        assert [problem.rule for problem in problems] == [expected]
+        assert str(problems[0]) == str(caught.value)
+        if file.is_dir() and not file.is_symlink():
+            file.rmdir()
+        else:
+            file.unlink(missing_ok=True)
+        kept.rename(file)
+    assert validate(cache) == []
+    assert open_files() == open_before
+
+
+def test_a_file_that_vanishes_after_it_was_looked_at_is_missing(cache, monkeypatch):
+    (cache / "fields" / "jpeg" / "00001.shard").unlink()
+    monkeypatch.setattr(CacheDirectory, "check", lambda self, name, length: None)
+    with pytest.raises(DataError, match=r"R030: fields/jpeg/00001\.shard is missing") as caught:
+        reference.read_sample(cache, 4)
+    assert (caught.value.field, caught.value.shard, caught.value.sample) == ("jpeg", 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none", "nothing is there"),
+        ("demo/manifest.json", "no directory"),
+        ("demo/fields", "holds no manifest"),
+    ],
+)
+def test_what_is_no_cache_is_said_with_what_to_do(cache, name, words):
+    with pytest.raises(NotPublishedError, match=f"{words}.*; check the path, or build the cache first"):
+        Manifest.load(cache.parent / name)
+
+
+def test_threads_read_one_cache_side_by_side(cache):
+    expected, found = str(reference.read(cache)), []
+    threads = [threading.Thread(target=lambda: found.append(str(reference.read(cache)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
