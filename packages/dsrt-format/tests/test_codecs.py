@@ -151,6 +151,16 @@ def test_r037_blocks(stored, size):
     assert rule_of(stored, size) == "R037"
 
 
+def test_a_frame_whose_blocks_cannot_hold_its_size_is_refused_before_anything_is_allocated():
+    raw, repeated = block(b"x" * 2**20, last=False), block(b"x", last=False, kind=1, size=2**17)
+    for blocks in raw * 4 + block(b""), repeated * 2**20 + block(b""):
+        size = 32768 * len(blocks)
+        stored = MAGIC + b"\xe0" + size.to_bytes(8, "little") + blocks
+        assert rule_of(stored, size) == "R037"
+    with pytest.raises(Violation, match="hold at most 4194304 bytes, expected 137439"):
+        Decoder().decode(MAGIC + b"\xe0" + bytes(8) + raw * 4 + block(b""), 137_439_000_000)
+
+
 def test_blocks_of_every_kind_decode():
     repeated = block(b"l", last=False, kind=1, size=2)
     blocks = block(b"he", last=False) + repeated + block(b"", last=False) + block(b"o")

@@ -10,6 +10,7 @@ __all__ = ["Decoder", "Encoder", "check_frame_header", "delta_decode", "delta_en
 
 # No zstd frame expands further: a block of 4 bytes holds at most 128 KiB.
 _MAX_EXPANSION = 32768
+_MAX_BLOCK = 128 << 10
 _MAX_WINDOW = 128 << 20
 _MAGIC = bytes.fromhex("28b52ffd")
 _TRAINED = bytes.fromhex("37a430ec")
@@ -84,21 +85,28 @@ def check_frame_header(stored: bytes, size: int) -> None:
         raise Violation("R036", f"the zstd frame says it holds {content} bytes, the record has {size}")
 
 
-def _check_frame_end(stored: bytes) -> None:
-    """Raise R037 unless the blocks of a frame with a sound header end exactly where the stored bytes end."""
-    at, last = _frame_header_bytes(stored), False
+def _check_blocks(stored: bytes, size: int) -> None:
+    """Raise R037 unless the blocks of a frame end where the stored bytes do and can hold `size` bytes.
+
+    Source of the layout: RFC 8878, section 3.1.1.2.
+    """
+    at, last, room = _frame_header_bytes(stored), False, 0
     while not last:
         if at + 3 > len(stored):
             raise Violation("R037", "the zstd frame ends in the middle of a block header")
         block = int.from_bytes(stored[at : at + 3], "little")
-        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
+        last, kind, block_bytes = bool(block & 1), block >> 1 & 3, block >> 3
         if kind == 3:
             raise Violation("R037", "the zstd frame has a block of the reserved type")
-        at += 3 + (1 if kind == 1 else size)
+        at += 3 + (1 if kind == 1 else block_bytes)
+        room += _MAX_BLOCK if kind == 2 else block_bytes
         if at > len(stored):
             raise Violation("R037", "the zstd frame ends in the middle of a block")
     if at != len(stored):
         raise Violation("R037", f"{len(stored) - at} bytes follow the zstd frame of {at} bytes")
+    # Before the decoder allocates what the header says.
+    if room < size:
+        raise Violation("R037", f"the blocks of the zstd frame hold at most {room} bytes, expected {size}")
 
 
 def _frame_header_bytes(stored: bytes) -> int:
@@ -150,7 +158,7 @@ class Decoder:
         Raises:
             Violation: R037.
         """
-        _check_frame_end(stored)
+        _check_blocks(stored, size)
         try:
             # python-zstandard's one-shot call returns at once for a content size of 0, garbage or not.
             # Reading one byte makes libzstd decode the frame into a buffer that has no room for more.
