@@ -163,13 +163,20 @@ def _bits(buffer: "pa.Buffer", start: int, count: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, count=start + count, bitorder="little")[start:].view(np.bool_)
 
 
+def _shown(value: object) -> str:
+    # Python refuses to write integers of thousands of digits.
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
+
+
 def _refused(word: str, value: object) -> ValueError:
-    return ValueError(f"expected {word} or None, found {value!r:.80} of type {type(value).__name__}")
+    return ValueError(f"expected {word} or None, found {_shown(value):.80} of type {type(value).__name__}")
 
 
 def _in_range(value: int, low: int, high: int) -> int:
     if not low <= value <= high:
-        raise ValueError(f"{value} is outside {low} to {high}")
+        raise ValueError(f"{_shown(value)} is outside {low} to {high}")
     return value
 
 
@@ -193,7 +200,9 @@ def _float(word: str, value: Any) -> float | np.float32:
     except OverflowError:
         found = np.inf
     if found != value and value == value:  # a NaN differs from itself
-        raise ValueError(f"{value!r} is no {word} exactly; call numpy.{word}(...) on it if it may be rounded")
+        raise ValueError(
+            f"{_shown(value)} is no {word} exactly; call numpy.{word}(...) on it if it may be rounded"
+        )
     return found
 
 

@@ -145,6 +145,8 @@ def arrow_table(data: memoryview, num_samples: int, fields: Container[str]) -> "
         with pa.ipc.open_file(pa.py_buffer(data)) as reader:
             table = reader.read_all()
         table.validate(full=True)
+    except MemoryError:  # pyarrow's is an ArrowException, too, and says nothing about the file
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Violation("R042", f"{METADATA_NAME} is no sound Arrow file: {error}") from None
     expected = pa.schema([(name, arrow_type(word)) for name, word in columns.items()])
