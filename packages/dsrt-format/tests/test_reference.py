@@ -2,6 +2,8 @@ import filecmp
 import math
 import os
 import shutil
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -273,7 +275,7 @@ def column_values(word):
     return st.integers(1 - 2**63, 2**63 - 1).map(lambda n: scalar(n, unit))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(caches())
 def test_whatever_is_written_comes_back(tmp_path, cache):
     fields, columns, samples, samples_per_shard = cache
@@ -361,6 +363,10 @@ def test_missing_and_unknown_names_are_refused(tmp_path):
         ({"fields": {"a": Text(), "A": Text()}}, SchemaError),
         ({"fields": {f"f{i}": Text() for i in range(257)}}, SchemaError),
         ({"fields": {"a": "uint8"}}, TypeError),
+        ({"fields": [Text()]}, TypeError),
+        ({"metadata": ["m"]}, TypeError),
+        ({"attributes": [1]}, TypeError),
+        ({"attributes": ""}, TypeError),
         ({"fields": {"t": Text(codec=Zstd(dictionary=bytes.fromhex("37a430ec") + bytes(9)))}}, SchemaError),
         ({"metadata": {"t": "int8"}}, SchemaError),
         ({"metadata": {"cache_id": "int64"}}, SchemaError),
@@ -391,6 +397,19 @@ def test_an_illegal_name_of_the_target_is_refused(tmp_path):
     for name in "a.b", "con", "ü", "x" * 64:
         with pytest.raises(SchemaError, match="cannot have the name"):
             reference.write(tmp_path / name, {"t": Text()}, [])
+
+
+def test_attributes_that_are_changed_while_samples_are_drawn_stay_as_they_were_checked(tmp_path):
+    attributes = {"a": [1], "b": {}}
+
+    def samples():
+        attributes["a"].append(float("nan"))
+        attributes["b"][7] = b""
+        yield {"t": ""}
+
+    manifest = reference.write(tmp_path / "c", {"t": Text()}, samples(), attributes=attributes)
+    assert manifest.attributes == {"a": [1], "b": {}}
+    assert Manifest.load(tmp_path / "c") == manifest
 
 
 def nested(levels):
@@ -450,6 +469,27 @@ def test_a_file_that_is_short_at_open_is_a_format_error_and_not_a_data_error(tmp
         reference.read(path)
     assert not isinstance(caught.value, DataError)
     assert (caught.value.field, caught.value.shard, caught.value.cache) == ("jpeg", 1, str(path))
+
+
+def test_a_number_of_samples_is_not_believed_before_their_records_are_read(tmp_path):
+    reference.write(tmp_path / "c", {"x": Dense("uint8", (0,))}, [{"x": np.zeros(0, np.uint8)}])
+    manifest = Manifest.load(tmp_path / "c")
+    shard = replace(manifest.fields[0].files[0], bytes=64 + 4 * 2**20)
+    manifest = replace(
+        manifest,
+        num_samples=2**20,
+        shards=(2**20,),
+        fields=(replace(manifest.fields[0], files=(shard,)),),
+    ).sealed()
+    (tmp_path / "c" / "manifest.json").write_bytes(manifest.to_bytes())
+    os.truncate(tmp_path / "c" / "fields" / "x" / "00000.shard", shard.bytes)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="R031"):
+            reference.read(tmp_path / "c")
+        assert tracemalloc.get_traced_memory()[1] < 4 * shard.bytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_reading_without_ml_dtypes_names_the_package(tmp_path, monkeypatch):

@@ -44,8 +44,10 @@ def check_fields(fields: Mapping[str, FieldSpec]) -> None:
 
     Raises:
         SchemaError: There are none or more than 256, or a name is not legal.
-        TypeError: A spec is of another type.
+        TypeError: A spec is of another type, or `fields` is no mapping.
     """
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"fields: expected a mapping of names to specs, not {type(fields).__name__}")
     if not 1 <= len(fields) <= MAX_FIELDS:
         raise SchemaError(f"{len(fields)} fields: a cache has 1 to {MAX_FIELDS}")
     seen: dict[str, str] = {}
@@ -63,8 +65,10 @@ def check_columns(columns: Mapping[str, str], fields: Container[str]) -> None:
 
     Raises:
         SchemaError: A name or type is not legal.
-        TypeError: A name or type is no str.
+        TypeError: A name or type is no str, or `columns` is no mapping.
     """
+    if not isinstance(columns, Mapping):
+        raise TypeError(f"metadata: expected a mapping of names to types, not {type(columns).__name__}")
     for name, word in columns.items():
         if not isinstance(name, str) or not isinstance(word, str):
             raise TypeError(f"metadata column {name!r}: expected the name of a type, not {word!r}")
@@ -83,11 +87,14 @@ def check_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         SchemaError: They are not what strict JSON keeps as it is.
+        TypeError: They are no mapping.
     """
+    if not isinstance(attributes, Mapping):
+        raise TypeError(f"attributes: expected a mapping, not {attributes!r:.80}")
     given = dict(attributes)
     try:
         # One level more, as in the manifest.
-        found = parse(json.dumps([given], ensure_ascii=False, allow_nan=False).encode())[0]
+        found: dict[str, Any] = parse(json.dumps([given], ensure_ascii=False, allow_nan=False).encode())[0]
     except (TypeError, ValueError, RecursionError, Violation) as error:
         raise SchemaError(f"attributes cannot be stored as JSON: {error}") from None
     if found != given:
@@ -95,4 +102,5 @@ def check_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
             "attributes would not come back from JSON as they are: use dicts with str keys, lists, str, int, "
             "float, bool and None only"
         )
-    return given
+    # What came back, so that nobody changes it before the manifest is written.
+    return found

@@ -50,7 +50,9 @@ def rows(
         raise ValueError(f"order {order!r} {with_or_without} weights: they belong to the order 'weighted'")
     row: Callable[[int], int]
     if order == "sequential":
-        row = n.__rmod__
+
+        def row(position: int) -> int:
+            return position % n
     elif order == "uniform":
 
         def row(position: int) -> int:

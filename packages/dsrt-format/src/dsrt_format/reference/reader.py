@@ -10,7 +10,7 @@ from dsrt_format.dictionary import check_dictionary_header, read_dictionary
 from dsrt_format.directory import CacheDirectory
 from dsrt_format.entries import Field
 from dsrt_format.errors import DataError, FormatError
-from dsrt_format.manifest import Manifest, read_manifest
+from dsrt_format.manifest import Manifest, checked_manifest
 from dsrt_format.metadata import checked_table
 from dsrt_format.payload_values import record_value
 from dsrt_format.rules import Violation, raising
@@ -41,11 +41,8 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         OSError: A file cannot be read.
     """
     cache_path = os.fspath(path)
-    with raising(FormatError, cache_path):
-        directory = CacheDirectory(path)
-    with directory:
-        with raising(FormatError, cache_path):
-            manifest = _open(directory)
+    with raising(FormatError, cache_path), CacheDirectory(path) as directory:
+        manifest = _open(directory)
         with raising(DataError, cache_path):
             return _read_samples(directory, manifest)
 
@@ -64,11 +61,8 @@ def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
         DsrtError: As for `read`, and ImportError and OSError likewise.
     """
     cache_path = os.fspath(path)
-    with raising(FormatError, cache_path):
-        directory = CacheDirectory(path)
-    with directory:
-        with raising(FormatError, cache_path):
-            manifest = _open(directory)
+    with raising(FormatError, cache_path), CacheDirectory(path) as directory:
+        manifest = _open(directory)
         if not 0 <= sample < manifest.num_samples:
             raise IndexError(f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples")
         with raising(DataError, cache_path):
@@ -89,9 +83,7 @@ def open_decoder(directory: CacheDirectory, field: Field) -> Decoder:
 
 
 def _open(directory: CacheDirectory) -> Manifest:
-    manifest, violations = read_manifest(directory)
-    if violations:
-        raise violations[0]
+    manifest = checked_manifest(directory)
     for name, length, field, shard in manifest.files():
         try:
             directory.check(name, length)
@@ -124,7 +116,8 @@ def _read_one(directory: CacheDirectory, manifest: Manifest, sample: int) -> dic
 
 
 def _read_samples(directory: CacheDirectory, manifest: Manifest) -> list[dict[str, Any]]:
-    samples: list[dict[str, Any]] = [{} for _ in range(manifest.num_samples)]
+    # Grown as the first field is read: a number in a manifest proves nothing.
+    samples: list[dict[str, Any]] = []
     for field in manifest.fields:
         # The dictionary is proven when the first record needs it.
         decoder = cache(lambda field=field: open_decoder(directory, field))
@@ -137,6 +130,8 @@ def _read_samples(directory: CacheDirectory, manifest: Manifest) -> list[dict[st
                     reader.check_header()
                     for sample in range(first, first + count):
                         data, shape = reader.record(sample - first)
+                        if sample == len(samples):
+                            samples.append({})
                         samples[sample][field.name] = record_value(field, data, shape)
                     sample = None
                     reader.check_index()

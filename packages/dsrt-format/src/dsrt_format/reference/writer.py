@@ -60,10 +60,9 @@ def write(
         OSError: A file cannot be written.
     """
     target = os.path.abspath(path)
-    columns = dict(metadata or {})
     check_name(os.path.basename(target))
     check_fields(fields)
-    check_columns(columns, fields)
+    check_columns(columns := {} if metadata is None else metadata, fields)
     if not 1 <= samples_per_shard <= MAX_SHARD_SAMPLES or shard_bytes < 1:
         raise ValueError(
             f"samples_per_shard {samples_per_shard}: 1 to 2^20; shard_bytes {shard_bytes}: from 1"
@@ -74,7 +73,7 @@ def write(
         shards=(),
         fields=(),
         fingerprint=check_fingerprint(fingerprint),
-        attributes=check_attributes(attributes or {}),
+        attributes=check_attributes({} if attributes is None else attributes),
     )
     if os.path.lexists(target):
         raise _exists(target)
@@ -82,7 +81,7 @@ def write(
     try:
         building = os.path.join(work, "cache")
         os.mkdir(building)
-        builder = _Builder(building, manifest, fields, columns)
+        builder = _Builder(building, manifest, dict(fields), dict(columns))
         for sample in samples:
             builder.append(sample)
             if builder.is_full(samples_per_shard, shard_bytes):
