@@ -3,6 +3,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._pytree import tree_map
 
 from dsrt_native import RaggedArray as NumpyRagged
 from dsrt_torch import RaggedArray, to_torch
@@ -57,7 +58,7 @@ def test_a_length_that_does_not_fit_is_refused() -> None:
 
 
 def test_it_is_a_pytree() -> None:
-    ragged = RaggedArray(torch.zeros(3), torch.tensor([0, 3]))
-    doubled = torch.utils._pytree.tree_map(lambda tensor: tensor + 1, {"r": ragged})
-    assert isinstance(doubled["r"], RaggedArray)
-    assert doubled["r"].offsets.tolist() == [1, 4]
+    ragged = RaggedArray(torch.zeros(3), torch.tensor([0, 3]), torch.tensor([[1, 3]]))
+    one_more = tree_map(lambda tensor: tensor + 1, {"r": ragged})
+    assert isinstance(one_more["r"], RaggedArray)
+    assert one_more["r"].offsets.tolist() == [1, 4]

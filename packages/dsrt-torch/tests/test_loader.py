@@ -1,0 +1,245 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dsrt_native
+from dsrt_native import Cache, Population
+from dsrt_torch import Loader, RaggedArray, memory, to_torch
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a batch as nested lists and its dtype, for comparison."""
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, torch.Tensor):
+        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+        wide = torch.view_as_real(value) if value.is_complex() else value
+        return value.dtype, value.shape, wide.contiguous().view(bits[wide.element_size()]).tolist()
+    return value
+
+
+def test_importing_the_package_imports_neither_polars_nor_pyarrow() -> None:
+    code = "import sys, dsrt_torch; print('polars' in sys.modules, 'pyarrow' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]
+
+
+def test_batches_are_the_native_ones_in_tensors(population: Population) -> None:
+    names = [*population.fields, "label", "name", "good", "day", "taken", "took"]
+    names += ["_row", "_position", "_seed", "_valid", "cache_id", "sample_id"]
+    options: dict[str, Any] = {"order": "permuted", "seed": 4, "last": "pad", "fields": names}
+    with Loader(population, 3, **options) as ours, dsrt_native.Loader(population, 3, **options) as theirs:
+        pairs = list(zip(ours, theirs, strict=True))
+    assert len(pairs) == 4
+    for tensors, arrays in pairs:
+        assert list(tensors) == names
+        for name, value in to_torch(arrays).items():
+            assert plain(tensors[name]) == plain(value), name
+
+
+def test_kinds_and_times_arrive_as_documented(population: Population) -> None:
+    with Loader(population, 5, order="sequential") as loader:
+        batch = next(iter(loader))
+    assert batch["x"].tolist() == [[i, -i] for i in range(5)]
+    assert batch["image"][3].unique().tolist() == [3]
+    assert isinstance(batch["tokens"], RaggedArray)
+    assert batch["tokens"].values.dtype == torch.uint16
+    assert [len(record) for record in batch["tokens"].to_list()] == [0, 1, 2, 0, 1]
+    assert [tuple(box.shape) for box in batch["boxes"].to_list()] == [(0, 4), (1, 4), (0, 4), (1, 4), (0, 4)]
+    assert batch["jpeg"] == [b"", b"\1", b"\2\2", b"\3\3\3", b""]
+    assert batch["caption"][2] == "größe 2"
+    assert batch["name"] == ["n0", "n1", "n2", "n3", None]
+    assert batch["good"].dtype == torch.bool
+    assert batch["day"].tolist() == [0, 1, 2, 3, 4]
+    assert batch["taken"].tolist() == [0, 1000, 2000, 3000, 4000]
+    assert batch["took"].tolist() == [0, 1000, 2000, 3000, 4000]
+    assert {batch[name].dtype for name in ("day", "taken", "took")} == {torch.int64}
+
+
+def test_every_dtype_arrives_bit_for_bit(numbers: Path) -> None:
+    population = Cache.open(numbers).population
+    with Loader(population, 4, order="sequential", threads=1) as loader:
+        (batch,) = list(loader)
+    for name, value in to_torch(population[:]).items():
+        assert plain(batch[name]) == plain(value), name
+        got = value.values if isinstance(value, RaggedArray) else value
+        assert got.dtype == getattr(torch, name[2:])
+    assert batch["d-bfloat16"].float().tolist() == [[0, 1], [1, 1], [0, 1], [1, 1]]
+
+
+def test_tensors_are_writable_and_outlive_the_loader(population: Population) -> None:
+    loader = Loader(population, 10, order="sequential", fields=["x", "label"])
+    batch = next(iter(loader))
+    loader.close()
+    del loader
+    batch["x"] += 1
+    assert batch["x"][:, 0].tolist() == [i + 1 for i in range(10)]
+    # Each has a storage of its own, so that torch.save of one does not write the whole batch.
+    assert batch["label"].untyped_storage().nbytes() == 40
+
+
+def test_a_transform_sees_numpy_and_its_result_comes_in_tensors(population: Population) -> None:
+    def transform(batch: dict[str, Any]) -> dict[str, Any]:
+        assert isinstance(batch["x"], np.ndarray)
+        return {"mean": batch["x"].mean(axis=1), "text": batch["caption"], "ready": torch.ones(1)}
+
+    with Loader(population, 4, order="sequential", transform=transform) as loader:
+        batch = next(iter(loader))
+    assert torch.equal(batch["mean"], torch.zeros(4))
+    assert batch["text"] == [f"größe {i}" for i in range(4)]
+    assert batch["ready"].tolist() == [1]
+
+
+def test_an_exception_of_a_transform_belongs_to_its_batch(population: Population) -> None:
+    def transform(batch: dict[str, Any]) -> dict[str, Any]:
+        if batch["_row"][0] == 4:
+            raise KeyError("four")
+        return batch
+
+    with Loader(population, 2, order="sequential", fields=["_row"], transform=transform) as loader:
+        batches = iter(loader)
+        seen = [next(batches)["_row"].tolist(), next(batches)["_row"].tolist()]
+        with pytest.raises(KeyError, match="four"):
+            next(batches)
+        seen += [batch["_row"].tolist() for batch in batches]
+    assert seen == [[0, 1], [2, 3], [6, 7], [8, 9]]
+
+
+def test_ranks_share_each_step(population: Population) -> None:
+    def rows(rank: int, world_size: int) -> list[list[int]]:
+        with Loader(
+            population, 6 // world_size, seed=1, fields=["_row"], rank=rank, world_size=world_size
+        ) as loader:
+            return [batch["_row"].tolist() for batch in loader.steps(5)]
+
+    alone = rows(0, 1)
+    parts = [rows(rank, 3) for rank in range(3)]
+    assert [a + b + c for a, b, c in zip(*parts, strict=True)] == alone
+
+
+def test_the_rank_is_found_when_the_first_pass_begins(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = Loader(population, 2, order="sequential", fields=["_row"])
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert next(iter(loader))["_row"].tolist() == [2, 3]
+    assert len(loader) == 3
+    loader.close()
+    with Loader(population, 2, order="sequential", fields=["_row"], rank=0, world_size=1) as explicit:
+        assert next(iter(explicit))["_row"].tolist() == [0, 1]
+
+
+def test_processes_on_one_machine_share_its_cpus(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("dsrt_torch.loader.default_threads", lambda share: asked.append(share) or 1)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
+    Loader(population, 2).close()
+    Loader(population, 2, threads=2).close()
+    assert asked == [8]
+
+
+def test_a_state_goes_on_in_a_new_loader(population: Population) -> None:
+    options: dict[str, Any] = {
+        "order": "uniform",
+        "seed": 9,
+        "fields": ["_row", "_position"],
+        "epoch_len": 12,
+    }
+    with Loader(population, 2, **options) as loader:
+        whole = [batch["_row"].tolist() for _ in range(2) for batch in loader]
+    with Loader(population, 2, **options) as loader:
+        batches = iter(loader)
+        start = [next(batches)["_row"].tolist() for _ in range(4)]
+        state = loader.state_dict()
+    with Loader(population, 2, **options) as loader:
+        loader.load_state_dict(state)
+        assert (loader.position, loader.epoch) == (8, 0)
+        rest = [batch["_row"].tolist() for _ in range(loader.epoch, 2) for batch in loader]
+    assert start + rest == whole
+
+
+def test_without_cuda_pinning_warns_and_goes_on(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.warns(UserWarning, match="no CUDA device"):
+        loader = Loader(population, 5, fields=["x"], pin_memory=True)
+    with loader:
+        assert not next(iter(loader))["x"].is_pinned()
+
+
+@pytest.fixture
+def lent(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+    """Memory that stands for page-locked memory, in the order in which it was asked for."""
+    tensors: list[torch.Tensor] = []
+
+    def page_locked(size: int) -> torch.Tensor:
+        room = torch.zeros(size + 64, dtype=torch.uint8)
+        at = -room.data_ptr() % 64
+        tensors.append(room[at : at + size])
+        return tensors[-1]
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(memory, "page_locked", page_locked)
+    return tensors
+
+
+def storages(batch: dict[str, Any]) -> set[int]:
+    found = set()
+    for value in batch.values():
+        parts = value if isinstance(value, RaggedArray) else [value]
+        found |= {p.untyped_storage().data_ptr() for p in parts if isinstance(p, torch.Tensor) and p.numel()}
+    return found
+
+
+def test_a_pinned_batch_is_cut_from_one_tensor_that_is_not_used_again(
+    population: Population, lent: list[torch.Tensor]
+) -> None:
+    fields = ["x", "tokens", "boxes", "caption", "label", "took"]
+    with Loader(population, 5, order="sequential", fields=fields, pin_memory=True) as loader:
+        batches = list(loader)
+    with Loader(population, 5, order="sequential", fields=fields) as loader:
+        for pinned, pageable in zip(batches, loader, strict=True):
+            assert {name: plain(value) for name, value in pinned.items()} == {
+                name: plain(value) for name, value in pageable.items()
+            }
+    assert len(lent) == 2
+    assert [storages(batch) for batch in batches] == [{t.untyped_storage().data_ptr()} for t in lent]
+
+
+def test_dates_and_the_results_of_a_transform_are_copied_into_pinned_memory(
+    population: Population, lent: list[torch.Tensor]
+) -> None:
+    with Loader(population, 10, order="sequential", fields=["day"], pin_memory=True) as loader:
+        (batch,) = list(loader)
+    assert batch["day"].tolist() == list(range(10))
+    assert storages(batch) == {lent[-1].untyped_storage().data_ptr()}
+    lent.clear()
+    with Loader(
+        population, 10, order="sequential", fields=["x", "boxes"], pin_memory=True, transform=lambda b: b
+    ) as loader:
+        (batch,) = list(loader)
+    assert batch["x"][:, 0].tolist() == list(range(10))
+    assert storages(batch) == {t.untyped_storage().data_ptr() for t in lent if t.numel()}
+
+
+def test_batches_without_bytes_can_be_pinned(population: Population, lent: list[torch.Tensor]) -> None:
+    empty = Population(population.caches, rows=[0, 3, 6, 9])  # no token in any of them
+    with Loader(empty, 4, order="sequential", fields=["caption", "tokens"], pin_memory=True) as loader:
+        (batch,) = list(loader)
+    assert batch["tokens"].values.shape == (0,)
+    assert batch["caption"][1] == "größe 3"
+
+
+@pytest.mark.parametrize("habit", ["shuffle", "drop_last", "collate_fn", "persistent_workers"])
+def test_habits_from_torch_are_answered_with_what_is_done_here(population: Population, habit: str) -> None:
+    with pytest.raises(TypeError, match=habit):
+        Loader(population, 2, **{habit: True})
