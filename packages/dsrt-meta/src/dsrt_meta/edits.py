@@ -69,7 +69,9 @@ def selected(rows: Sequence[int] | NDArray[np.integer[Any]] | pl.Series, n: int)
         TypeError: They are not a flat list of integers.
         IndexError: One is negative or not below `n`.
     """
-    array = integers_of(rows)
+    import polars as pl
+
+    array = integers_of(rows.to_numpy() if isinstance(rows, pl.Series) else rows)
     outside = (array < 0) | (array >= n)
     if outside.any():
         place = int(outside.argmax())
