@@ -119,8 +119,9 @@ def test_the_digest_stands_for_rows_and_weights(dataset: Dataset) -> None:
 
 
 def test_the_repr_says_what_there_is(dataset: Dataset, pets: Path) -> None:
-    edited = dataset.filter(pl.col("label") < 2).with_weights(pl.col("label")).with_columns(score=pl.lit(0.5))
-    size = sum(file.stat().st_size for file in pets.rglob("*") if file.name != "manifest.json")
+    edited = dataset.filter(pl.col("label") < 2).with_columns(score=pl.lit(0.5))
+    edited = edited.with_weights(pl.when(pl.col("label") == 1).then(pl.col("width") / 40).otherwise(0))
+    size = sum(file.stat().st_size for file in pets.rglob("*.*") if file.name != "manifest.json")
     assert repr(edited).splitlines() == [
         "Dataset: 9 rows",
         f"  caches   pets: 12 samples, {size / 1024:.1f} KiB at {pets}",
@@ -129,7 +130,7 @@ def test_the_repr_says_what_there_is(dataset: Dataset, pets: Path) -> None:
         "           caption  text                 raw",
         "  metadata label int32, species string, width int64, taken timestamp[us]",
         "  extra    score float64",
-        "  weights  1 to 1, 6 rows zero, as even as 3 equal rows",
+        "  weights  0.5 to 2, 6 rows zero, effective sample size 2.2",
         f"  digest   {edited.digest[:16]}",
     ]
 

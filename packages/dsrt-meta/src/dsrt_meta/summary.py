@@ -99,5 +99,6 @@ def _weights(population: Population) -> str:
     # Kish's effective sample size, of weights scaled so that no square overflows.
     scaled = drawn / drawn.max()
     effective = scaled.sum() ** 2 / (scaled**2).sum()
+    low, high = (f"{end:.4g}" for end in (drawn.min(), drawn.max()))
     zero = f", {len(weights) - len(drawn):,} rows zero" if len(drawn) < len(weights) else ""
-    return f"{drawn.min():.4g} to {drawn.max():.4g}{zero}, as even as {effective:,.0f} equal rows"
+    return f"{low if low == high else f'{low} to {high}'}{zero}, effective sample size {effective:,.1f}"
