@@ -33,6 +33,7 @@ def test_evaluation_counts_every_sample_once(folder: Any, processes: int, steps:
     assert out.strip() == f"accuracy {even / 1003:.4f} over 1003 samples in {steps} steps a rank"
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("processes", [1, 2])
 def test_training_that_was_preempted_ends_with_the_same_weights(folder: Any, processes: int) -> None:
     checkpoint = folder.path / "ckpt.pt"

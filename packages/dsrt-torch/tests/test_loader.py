@@ -221,7 +221,7 @@ def test_dates_and_the_results_of_a_transform_are_copied_into_pinned_memory(
     with Loader(population, 10, order="sequential", fields=["day"], pin_memory=True) as loader:
         (batch,) = list(loader)
     assert batch["day"].tolist() == list(range(10))
-    assert storages(batch) == {lent[-1].untyped_storage().data_ptr()}
+    assert storages({"day": batch["day"]}) == {lent[-1].untyped_storage().data_ptr()}
     lent.clear()
     with Loader(
         population, 10, order="sequential", fields=["x", "boxes"], pin_memory=True, transform=lambda b: b
