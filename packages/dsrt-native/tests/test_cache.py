@@ -30,6 +30,7 @@ def test_a_sample_is_what_was_written(cache, samples, same):
         same(cache[i], expected)
         same(cache[i - len(samples)], expected)
         same(cache[np.int16(i)], expected)
+        same(cache[np.array(i)], expected)
 
 
 def test_iteration_yields_the_samples_in_order(cache, samples, same):

@@ -20,6 +20,8 @@ from dsrt_native import Cache
 
 
 def test_what_is_no_cache_is_refused(tmp_path, path, write_cache):
+    with pytest.raises(TypeError, match=r"Cache\.open"):
+        Cache(path)
     with pytest.raises(NotPublishedError) as missing:
         Cache.open(tmp_path / "nowhere")
     assert missing.value.rule == "R000"

@@ -38,7 +38,11 @@ class Cache:
 
     __slots__ = ("_fields", "_names", "_native", "_path", "_reader", "_verify")
 
-    def __init__(self, native: _native.Cache, path: str, names: list[str] | None, verify: bool) -> None:
+    def __init__(
+        self, native: _native.Cache, path: str = "", names: list[str] | None = None, verify: bool = True
+    ) -> None:
+        if not isinstance(native, _native.Cache):
+            raise TypeError(f"caches are opened by Cache.open({native!r})")
         self._native = native
         self._path = path
         self._names = names
@@ -73,6 +77,7 @@ class Cache:
             OSError: A file cannot be opened.
         """
         text = os.fspath(path)
+        # Absolute for pickling: the working directory may be another one then.
         return cls(_native.Cache.open(text, verify), os.path.abspath(text), names_of(fields), verify)
 
     @property

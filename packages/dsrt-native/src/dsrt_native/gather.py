@@ -108,7 +108,7 @@ def item_of(
 ) -> dict[str, Any]:
     """Return what brackets ask for: one sample for an integer, else a batch."""
     # An array has __index__, too, whatever its shape.
-    if isinstance(index, np.ndarray) or not isinstance(index, SupportsIndex):
+    if not isinstance(index, SupportsIndex) or (isinstance(index, np.ndarray) and index.ndim > 0):
         return batch_of(population, rows_of(index, len(population), what), fields)
     row = _row_of(index, len(population), what)
     columns = population.columns_of(row, fields)
