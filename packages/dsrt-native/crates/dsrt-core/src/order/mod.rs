@@ -104,7 +104,7 @@ impl Sampler {
         match draw {
             Draw::Sequential => pairs.for_each(|(position, row)| *row = position % n),
             Draw::Uniform => pairs.for_each(|(position, row)| *row = scale(draw64(*seed, Tag::Uniform, *position), *n)),
-            Draw::Weighted(table) => pairs.for_each(|(position, row)| *row = table.row(*seed, *position)),
+            Draw::Weighted(table) => table.rows(*seed, positions, out),
             Draw::Permuted(permutation) => permutation.rows(positions, out),
         }
     }
