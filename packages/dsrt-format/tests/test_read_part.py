@@ -56,6 +56,13 @@ def test_a_sample_that_is_not_there_is_an_index_error(cache, number):
         read_sample(cache, number)
 
 
+def test_the_number_of_a_sample_is_an_integer_of_any_kind(cache):
+    assert read_sample(cache, np.uint8(5))["file"] == bytes(5)
+    for number in 1.0, "1", None:
+        with pytest.raises(TypeError):
+            read_sample(cache, number)
+
+
 def test_damage_is_found_in_the_sample_itself_and_does_not_hurt_others(cache):
     flip(cache / "fields" / "image" / "00001.shard", 64 + 2)
     with pytest.raises(DataError) as error:

@@ -1,5 +1,6 @@
 """The plain reader: a whole cache at once, or one sample of it, with every check."""
 
+import operator
 import os
 from functools import cache
 from typing import Any
@@ -58,11 +59,13 @@ def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
 
     Raises:
         IndexError: There is no such sample.
+        TypeError: The sample is no integer.
         DsrtError: As for `read`, and ImportError and OSError likewise.
     """
     cache_path = os.fspath(path)
     with raising(FormatError, cache_path), CacheDirectory(path) as directory:
         manifest = _open(directory)
+        sample = operator.index(sample)
         if not 0 <= sample < manifest.num_samples:
             raise IndexError(f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples")
         with raising(DataError, cache_path):
