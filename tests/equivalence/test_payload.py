@@ -54,16 +54,19 @@ def check_batch(specs, wanted, batch, columns):
             assert all(same(value, row) for value, row in zip(values, batch[name], strict=True))
         else:
             ragged = batch[name]
-            assert ragged.lengths().tolist() == [
-                value.size if spec.ndim == 1 else len(value) for value in values
-            ]
+            assert ragged.lengths().tolist() == [value.size for value in values]
             assert all(same(v, r) for v, r in zip(values, ragged.to_list(), strict=True))
     for name in columns:
         values = [sample[name] for sample in wanted]
         if isinstance(batch[name], list):
             assert batch[name] == values
         else:
-            assert all(same(np.asarray(v), np.asarray(b)) for v, b in zip(values, batch[name], strict=True))
+            assert batch[name].dtype == np.dtype(
+                NUMPY.get(columns[name].partition(",")[0].rstrip("]"), columns[name])
+            )
+            assert all(
+                same(np.asarray(v, batch[name].dtype), b) for v, b in zip(values, batch[name], strict=True)
+            )
 
 
 @EXAMPLES
@@ -86,12 +89,15 @@ def test_native_reads_what_the_reference_writes(dataset, shard, threads, data):
             names = [*specs, *whole]
             for wanted in (rows, list(range(len(samples)))):
                 batch = cache.population.gather(np.array(wanted, np.int64), names)
-                check_batch(specs, [truth[i] for i in wanted], batch, whole)
+                check_batch(specs, [truth[i] for i in wanted], batch, {name: columns[name] for name in whole})
             for name in specs:
                 assert cache.fields[name].lengths().tolist() == [length(sample[name]) for sample in truth]
 
 
 TEXT = ("string", "binary")
+NUMPY = {"date": "datetime64[D]"}
+NUMPY |= {f"timestamp[{unit}": f"datetime64[{unit}]" for unit in ("ms", "us", "ns")}
+NUMPY |= {f"duration[{unit}": f"timedelta64[{unit}]" for unit in ("ms", "us", "ns")}
 
 
 def length(value):
