@@ -1,10 +1,13 @@
+import shutil
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
+from dsrt_format import FormatError
 from dsrt_meta import Dataset
 
 # What the cache of conftest.py holds.
@@ -70,3 +73,17 @@ def test_stored_columns_are_mapped_and_not_copied(pets: Path) -> None:
 def test_the_frame_stays_valid_when_the_dataset_is_gone(pets: Path) -> None:
     frame = Dataset.open(pets).metadata
     assert frame["species"].to_list() == SPECIES
+
+
+def test_damage_to_the_metadata_is_found_before_polars_sees_it(pets: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "pets"
+    shutil.copytree(pets, damaged)
+    file = damaged / "metadata.arrow"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.chmod(0o644)
+    file.write_bytes(content)
+    dataset = Dataset.open(damaged)
+    with pytest.raises(FormatError, match="R041") as error:
+        dataset.filter(pl.col("label") == 1)
+    assert error.value.cache == str(damaged)

@@ -81,7 +81,7 @@ class Dataset:
         columns of a dataset with all rows are mapped and not copied.
 
         Raises:
-            DataError: The metadata of the cache is damaged.
+            FormatError: The metadata of the cache is damaged.
         """
         return self._table.frame(self._population, self._extra)
 

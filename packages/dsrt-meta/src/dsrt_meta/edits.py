@@ -107,6 +107,10 @@ def weights(frame: pl.DataFrame, given: pl.Expr | pl.Series) -> NDArray[np.float
 
 def added(frame: pl.DataFrame, exprs: Iterable[Any], named: dict[str, Any]) -> pl.DataFrame:
     """Return the columns that `exprs` and `named` make, with as many rows as `frame`."""
+    import polars as pl
+
     given = list(exprs)
     names = frame.lazy().select(*given, **named).collect_schema().names()
-    return frame.lazy().with_columns(*given, **named).select(names).collect()
+    whole = frame.with_columns(*given, **named)
+    # By get_column, because select takes some names for regular expressions.
+    return pl.DataFrame([whole.get_column(name) for name in names])
