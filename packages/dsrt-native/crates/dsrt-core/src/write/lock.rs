@@ -36,8 +36,8 @@ impl Lock {
             }
             // The lock is on the file that was opened; whoever had it may have unlinked that one meanwhile.
             if is_still_there(&path, &file)? {
-                let written = sign(&mut file);
-                written.map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
+                // A courtesy to the next one. On a full disk something that matters will fail soon.
+                let _ = sign(&mut file);
                 return Ok(Self { _file: file, path });
             }
         }

@@ -33,13 +33,15 @@ pub(super) fn publish(mut work: Work, replace: bool) -> Result<Vec<String>> {
         Err(e) => return Err(Error::io(renaming(&cache, work.target()), e.into())),
     }
     let durable = sync_directory(work.parent()).and_then(|()| sync_directory(work.path()));
-    let tidied = work.remove();
-    durable.map_err(|error| {
+    if let Err(error) = durable {
+        // The disk may still have the old name for the old cache, which must have its files then.
+        work.keep();
         let shown = work.target().display();
-        Error::io(format!("{shown} is published, but whether it survives a power cut is unknown: {error}"), os(&error))
-    })?;
-    Ok(tidied
-        .err()
+        let message = format!("{shown} is published, but whether it survives a power cut is unknown: {error}");
+        return Err(Error::io(message, os(&error)));
+    }
+    let untidy = work.remove().err();
+    Ok(untidy
         .map(|error| format!("the cache is published, but its work directory stays: {error}"))
         .into_iter()
         .collect())

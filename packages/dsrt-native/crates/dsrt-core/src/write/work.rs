@@ -21,7 +21,8 @@ pub(super) struct Work {
     made: Vec<PathBuf>,
     /// A child made by fork has a copy of this value, but the directory is not its to remove.
     process: u32,
-    removed: bool,
+    /// Whether there is nothing left for drop to do.
+    done: bool,
 }
 
 impl Work {
@@ -43,7 +44,7 @@ impl Work {
                 return Err(error);
             }
         };
-        let work = Self { target, path, lock, made, process: std::process::id(), removed: false };
+        let work = Self { target, path, lock, made, process: std::process::id(), done: false };
         work.recover()?;
         check_target(&work.target, replace)?;
         work.check_device()?;
@@ -88,9 +89,14 @@ impl Work {
         self.made.iter().filter_map(|made| made.parent()).try_for_each(sync_directory)
     }
 
+    /// Leaves the work directory to the next writer.
+    pub(super) fn keep(&mut self) {
+        self.done = true;
+    }
+
     /// Removes the work directory and gives up the lock.
     pub(super) fn remove(&mut self) -> Result<()> {
-        self.removed = true;
+        self.done = true;
         self.empty()?;
         let failed = |e| Error::io(format!("removing {}", self.path.display()), e);
         std::fs::remove_file(self.lock.path()).map_err(failed)?;
@@ -149,7 +155,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if !self.removed && self.is_ours() {
+        if !self.done && self.is_ours() {
             // Nobody is left to tell; a lock that stays behind is free, and the next writer clears the rest.
             let _ = self.remove();
             remove_parents(&self.made);
