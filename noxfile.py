@@ -24,7 +24,7 @@ NEEDS = {
     "format": ["format[dtypes]"],
     "native": ["format", "native[dtypes]"],
     "meta": ["format", "native", "meta"],
-    "torch": ["format", "native", "torch"],
+    "torch": ["format", "native[dtypes]", "torch"],
     "cli": ["format", "native", "meta", "cli[native,meta]"],
 }
 
