@@ -7,7 +7,7 @@ from dsrt_native import HasPopulation, _native
 from dsrt_native.arguments import refuse
 from dsrt_native.batch import Batch, arrays
 from dsrt_native.gather import Errors
-from dsrt_native.loader import Last, LoaderBase, Order, default_threads
+from dsrt_native.stream import Last, LoaderBase, Order, default_threads
 from dsrt_torch import memory, ranks
 from dsrt_torch.tensors import converted, tensors, to_torch
 
