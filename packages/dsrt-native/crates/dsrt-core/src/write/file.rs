@@ -107,6 +107,11 @@ impl OutFile {
     }
 }
 
+/// Makes one directory.
+pub(super) fn make_directory(path: &Path) -> Result<()> {
+    std::fs::create_dir(path).map_err(|e| Error::io(format!("creating the directory {}", path.display()), e))
+}
+
 /// Makes the names in a directory durable.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     let synced = File::open(path).and_then(|directory| directory.sync_all());

@@ -12,6 +12,7 @@ mod plan;
 mod publish;
 mod shard;
 mod size;
+mod target;
 mod value;
 mod work;
 mod writer;

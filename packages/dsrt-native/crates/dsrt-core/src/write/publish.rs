@@ -6,7 +6,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::file::sync_directory;
-use super::work::{Work, check_target};
+use super::target::check_target;
+use super::work::Work;
 use crate::error::{Error, Kind, Result};
 
 /// Renames the finished cache to its target and makes that durable. All files are durable already.

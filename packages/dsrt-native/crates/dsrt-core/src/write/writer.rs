@@ -6,14 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{OutFile, sync_directory};
+use super::file::{OutFile, make_directory, sync_directory};
 use super::metadata::Table;
 use super::plan::WriterOptions;
 use super::publish::publish;
 use super::shard::Shard;
 use super::size::ManifestSize;
 use super::value::{Record, Value, record_problem};
-use super::work::{Work, make_directory};
+use super::work::Work;
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::format::checksum::{self, Digest};

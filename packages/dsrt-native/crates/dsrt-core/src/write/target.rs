@@ -1,0 +1,88 @@
+//! The place where a cache is to be: its name, the directories above it, and what may be there already.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Kind, Result};
+use crate::format::manifest::Manifest;
+
+/// Refuses a target that is taken, or, for a rebuild, one that is something else than a published cache.
+pub(super) fn check_target(target: &Path, replace: bool) -> Result<()> {
+    let shown = target.display();
+    let Some(found) = look(target)? else {
+        return Ok(());
+    };
+    let manifest = target.join("manifest.json");
+    let is_cache = look(&manifest)?.is_some_and(|manifest| manifest.is_file());
+    let problem = if found.is_symlink() {
+        format!("{shown} is a symbolic link; give the path of the directory itself, or another path")
+    } else if !is_cache {
+        format!("{shown} exists and is not a cache, so it is left alone; choose another path or remove it")
+    } else if !replace {
+        format!(
+            "{shown} is a published cache already; open it, choose another path, or build with on_stale=\"rebuild\""
+        )
+    } else {
+        // Many programs keep a manifest.json; only one that proves itself may be replaced.
+        let bytes = std::fs::read(&manifest).map_err(|e| Error::io(format!("reading {}", manifest.display()), e))?;
+        match Manifest::parse(&bytes) {
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                format!("{shown} is not replaced, because its manifest is not sound; remove it yourself: {error}")
+            }
+        }
+    };
+    Err(Error::new(Kind::Exists, problem))
+}
+
+/// What is at a path, if anything is; a symbolic link is not followed.
+pub(super) fn look(path: &Path) -> Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io(format!("looking at {}", path.display()), e)),
+    }
+}
+
+pub(super) fn absolute(target: &Path) -> Result<PathBuf> {
+    std::path::absolute(target).map_err(|e| Error::io(format!("making the path {} absolute", target.display()), e))
+}
+
+pub(super) fn split(target: &Path) -> Result<(&Path, &str)> {
+    let name = target.file_name().and_then(|name| name.to_str());
+    target
+        .parent()
+        .zip(name)
+        .ok_or_else(|| Error::new(Kind::Value, format!("{} does not end in a name for the cache", target.display())))
+}
+
+/// Makes the directories above a target that are missing, and says which those were, outermost first.
+pub(super) fn make_parents(parent: &Path) -> Result<Vec<PathBuf>> {
+    let mut missing = Vec::new();
+    for above in parent.ancestors() {
+        // Links are followed here: the parent may well be one.
+        if std::fs::exists(above).map_err(|e| Error::io(format!("looking at {}", above.display()), e))? {
+            break;
+        }
+        missing.push(above.to_path_buf());
+    }
+    missing.reverse();
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    if let Err(e) = std::fs::create_dir_all(parent) {
+        remove_parents(&missing);
+        return Err(Error::io(format!("creating the directory {}", parent.display()), e));
+    }
+    Ok(missing)
+}
+
+/// Removes directories that this writer made, as far as nobody else has put anything there.
+pub(super) fn remove_parents(made: &[PathBuf]) {
+    for path in made.iter().rev() {
+        if std::fs::remove_dir(path).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,105 @@
+use super::*;
+use crate::write::plan::tests::empty_manifest;
+
+fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        std::fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_was_not_published_leaves_no_trace_not_even_parents() {
+    let root = tempfile::tempdir().unwrap();
+    let work = Work::create(&root.path().join("a/b/x"), false).unwrap();
+    assert_eq!(names(&root.path().join("a/b")), [".x.building"]);
+    assert_eq!(names(work.path()), ["cache", "lock"]);
+    drop(work);
+    assert!(names(root.path()).is_empty());
+}
+
+#[test]
+fn parents_that_others_use_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let work = Work::create(&root.path().join("a/x"), false).unwrap();
+    std::fs::write(root.path().join("a/note"), "mine").unwrap();
+    drop(work);
+    assert_eq!(names(&root.path().join("a")), ["note"]);
+}
+
+#[test]
+fn leftovers_of_a_dead_writer_are_cleared() {
+    let root = tempfile::tempdir().unwrap();
+    let left = root.path().join(".x.building");
+    std::fs::create_dir_all(left.join("cache/fields/y")).unwrap();
+    std::fs::write(left.join("cache/fields/y/00000.shard"), "half").unwrap();
+    std::fs::write(left.join("journal"), "from a later version").unwrap();
+    std::fs::write(left.join("lock"), "1 1 gone\n").unwrap();
+    let work = Work::create(&root.path().join("x"), false).unwrap();
+    assert_eq!(names(work.path()), ["cache", "lock"]);
+    assert!(names(&work.cache().join("fields")).is_empty());
+}
+
+#[test]
+fn a_cache_that_a_dead_rebuild_had_moved_away_comes_back() {
+    let root = tempfile::tempdir().unwrap();
+    let left = root.path().join(".x.building");
+    std::fs::create_dir_all(left.join("old")).unwrap();
+    std::fs::write(left.join("old/manifest.json"), "the old one").unwrap();
+    let error = Work::create(&root.path().join("x"), false).err().unwrap();
+    assert_eq!(error.kind(), Kind::Exists);
+    assert_eq!(std::fs::read_to_string(root.path().join("x/manifest.json")).unwrap(), "the old one");
+    assert_eq!(names(root.path()), ["x"]);
+}
+
+#[test]
+fn the_only_copy_of_a_cache_is_never_deleted() {
+    let root = tempfile::tempdir().unwrap();
+    let work = Work::create(&root.path().join("x"), false).unwrap();
+    std::fs::create_dir(work.old()).unwrap();
+    assert_eq!(work.empty().unwrap_err().kind(), Kind::Exists);
+    let old = work.old();
+    drop(work);
+    assert!(old.is_dir());
+}
+
+#[test]
+fn a_parent_may_be_a_symbolic_link() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", root.path().join("link")).unwrap();
+    let work = Work::create(&root.path().join("link/x"), false).unwrap();
+    assert_eq!(names(&root.path().join("real")), [".x.building"]);
+    drop(work);
+}
+
+#[test]
+fn a_target_that_exists_is_refused_untouched() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    std::fs::write(at("file"), "").unwrap();
+    std::fs::create_dir(at("directory")).unwrap();
+    std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+    std::fs::create_dir(at("cache")).unwrap();
+    std::fs::write(at("cache/manifest.json"), empty_manifest("x")).unwrap();
+    std::fs::create_dir(at("other")).unwrap();
+    std::fs::write(at("other/manifest.json"), "{\"name\": \"of another program\"}").unwrap();
+    for (name, said) in [("file", "not a cache"), ("directory", "not a cache"), ("link", "symbolic link")] {
+        for replace in [false, true] {
+            let error = Work::create(&at(name), replace).err().unwrap();
+            assert_eq!(error.kind(), Kind::Exists);
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+    assert!(Work::create(&at("cache"), false).err().unwrap().to_string().contains("on_stale"));
+    assert!(Work::create(&at("other"), true).err().unwrap().to_string().contains("not sound"));
+    drop(Work::create(&at("cache"), true).unwrap());
+    assert_eq!(names(root.path()), ["cache", "directory", "file", "link", "other"]);
+}
+
+#[test]
+fn a_path_without_a_name_is_refused() {
+    for path in ["/", "..", "a/.."] {
+        assert_eq!(Work::create(Path::new(path), false).err().unwrap().kind(), Kind::Value, "{path}");
+    }
+}
