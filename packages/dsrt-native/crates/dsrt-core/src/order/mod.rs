@@ -2,17 +2,18 @@
 
 mod binary;
 mod permuted;
-pub mod philox;
+mod philox;
 mod weighted;
 
 use std::sync::Arc;
 
-pub use permuted::{MAX_ROWS, Permutation};
 pub use philox::sample_seed;
-pub use weighted::{WeightTable, check_weights};
+pub(crate) use weighted::check_weights;
 
 use crate::error::{Error, Kind, Result};
+use permuted::{MAX_ROWS, Permutation};
 use philox::{Tag, draw64, scale};
+use weighted::WeightTable;
 
 /// How rows are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
