@@ -238,6 +238,7 @@ def test_columns_are_added_and_replaced_and_seen_by_later_edits(dataset: Dataset
         (pl.lit(1.0).alias("weight"), "with_weights"),
         (pl.lit(1).alias("cache_id"), "cache_id says which sample"),
         (pl.lit(1).alias("_row"), "_row"),
+        (pl.lit(1).alias(""), "name"),
         (pl.all(), "cache_id"),
     ],
 )

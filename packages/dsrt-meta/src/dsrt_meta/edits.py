@@ -112,5 +112,5 @@ def added(frame: pl.DataFrame, exprs: Iterable[Any], named: dict[str, Any]) -> p
     given = list(exprs)
     names = frame.lazy().select(*given, **named).collect_schema().names()
     whole = frame.with_columns(*given, **named)
-    # By get_column, because select takes some names for regular expressions.
-    return pl.DataFrame([whole.get_column(name) for name in names])
+    # By get_column and a dict: select takes some names for regular expressions, a list renames an empty name.
+    return pl.DataFrame({name: whole.get_column(name) for name in names})
