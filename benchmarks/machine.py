@@ -1,0 +1,55 @@
+"""What the figures were measured on; a figure without this says nothing."""
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_DISTRIBUTIONS = ("dsrt-format", "dsrt-native", "numpy", "loaderx", "dataset-rt", "polars", "pyarrow")
+
+
+def describe(data: Path) -> dict[str, str]:
+    """Machine, systems and versions, as lines of a header; `data` is where the stores lie."""
+    versions = [f"{name} {found}" for name in _DISTRIBUTIONS if (found := installed(name))]
+    return {
+        "cpu": f"{_first('/proc/cpuinfo', 'model name') or platform.processor()}, "
+        f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} logical cores",
+        "memory": _first("/proc/meminfo", "MemTotal") or "unknown",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "data on": _filesystem(data),
+        "load": "{:.2f} {:.2f} {:.2f} at the start (1, 5, 15 minutes)".format(*os.getloadavg()),
+        "python": f"{sys.implementation.name} {platform.python_version()}",
+        "versions": ", ".join(versions),
+    }
+
+
+def installed(distribution: str) -> str | None:
+    """The version of a distribution, or None if it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _first(path: str, key: str) -> str | None:
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), None)
+
+
+def _filesystem(path: Path) -> str:
+    place = str(path.resolve())
+    best = ("", "unknown")
+    try:
+        mounts = Path("/proc/mounts").read_text().splitlines()
+    except OSError:
+        return best[1]
+    for line in mounts:
+        _, mount, kind, *_ = line.split()
+        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best[0]):
+            best = (mount, kind)
+    return f"{best[1]}, page cache warm"

@@ -1,0 +1,73 @@
+"""dataset-rt: samples are bytes; they are joined here, because a batch is what a training loop needs."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ReaderConfig, WriterConfig
+
+from benchmarks.workload import Packed, Workload
+
+
+class _Source:
+    name = "samples"
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+
+    def __iter__(self) -> Iterator[CacheInput]:
+        for chunk in self.workload.chunks():
+            for sample in chunk:
+                yield CacheInput._make((sample.tobytes(), {"one": 1}))
+
+
+def write(workload: Workload, folder: Path) -> None:
+    """One cache without compression."""
+    config = WriterConfig(show_progress=False)
+    results = DatasetRuntime(num_workers=2).write_cache(_Source(workload), folder, writer_config=config)
+    if not all(isinstance(result, CacheWriteSuccess) for result in results):
+        raise RuntimeError(f"dataset-rt could not write: {results}")
+
+
+class Dataset:
+    """An opened cache."""
+
+    def __init__(self, workload: Workload, folder: Path) -> None:
+        runtime = DatasetRuntime(num_workers=2)
+        config = ReaderConfig(seed=0, shuffle=True, prefetch_size=1024)
+        self.dataset = runtime.cached_dataset([folder / "samples"], reader_config=config)
+        self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
+        self.workload = workload
+
+    def _joined(self, parts: list[bytes]) -> Any:
+        # A bytearray, so that the array can be written to, as the others' can.
+        values = np.frombuffer(bytearray().join(parts), self.workload.dtype)
+        if not self.workload.ragged:
+            return values.reshape(len(parts), *self.workload.shape)
+        sizes = np.fromiter(map(len, parts), np.int64, len(parts)) // values.itemsize
+        return Packed(values, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]))
+
+    def gather(self, numbers: npt.NDArray[np.int64]) -> Any:
+        """One call a sample."""
+        item, cache_id = self.dataset.get_item, self.cache_id
+        return self._joined([item(cache_id, number).data for number in numbers.tolist()])
+
+    def batches(self, size: int) -> Iterator[Any]:
+        """Its iterators, one after another, cut into batches."""
+        while True:
+            samples = iter(self.dataset)
+            while len(parts := [sample.data for sample in islice(samples, size)]) == size:
+                yield self._joined(parts)
+
+    def numpy(self, batch: Any) -> npt.NDArray[np.generic] | Packed:
+        """It is that already."""
+        packed: npt.NDArray[np.generic] | Packed = batch
+        return packed
+
+
+def opened(workload: Workload, folder: Path) -> Dataset:
+    """Open the cache."""
+    return Dataset(workload, folder)
