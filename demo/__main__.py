@@ -1,0 +1,5 @@
+"""`python -m demo`."""
+
+from demo.run import main
+
+main()
