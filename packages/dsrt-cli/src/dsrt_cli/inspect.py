@@ -1,0 +1,147 @@
+"""`dsrt inspect`: what a cache holds, or one sample of it."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from dsrt_cli.summary import in_words, summary
+from dsrt_cli.terminal import fail, output, printable, size
+from dsrt_format import Manifest
+from dsrt_format.entries import Field
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    path: Annotated[Path, typer.Argument(help="The directory of a cache.")],
+    sample: Annotated[int | None, typer.Argument(help="The position of a sample, from 0.", min=0)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON.")] = False,
+) -> None:
+    """Describe a cache, or show one of its samples.
+
+    Descriptions come from the manifest and the header of the metadata; payloads are not read.
+    """
+    if sample is not None:
+        _show_sample(path, sample, as_json)
+        return
+    found = describe(path)
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        _show(found)
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What a cache holds, as JSON can hold it.
+
+    Raises:
+        FormatError: There is no sound cache.
+        OSError: It cannot be read.
+    """
+    from dsrt_format.metadata import read_columns
+
+    manifest = Manifest.load(path)
+    sizes = {field.name: _bytes(field) for field in manifest.fields}
+    metadata_bytes = 0 if manifest.metadata is None else manifest.metadata.bytes
+    total = sum(sizes.values()) + metadata_bytes
+    fields = [
+        {
+            "name": field.name,
+            "kind": field.kind,
+            "dtype": field.dtype,
+            "shape": None if field.shape is None else list(field.shape),
+            "ndim": field.ndim,
+            "codec": field.codec,
+            "delta": field.delta,
+            "bytes": sizes[field.name],
+            "share": sizes[field.name] / total if total else 0.0,
+        }
+        for field in manifest.fields
+    ]
+    return {
+        "path": str(path),
+        "name": manifest.name,
+        "cache_id": manifest.cache_id,
+        "digest": manifest.digest,
+        "samples": manifest.num_samples,
+        "shards": list(manifest.shards),
+        "bytes": total,
+        "fields": fields,
+        "metadata": {
+            "bytes": metadata_bytes,
+            "share": metadata_bytes / total if total else 0.0,
+            "columns": read_columns(path, manifest=manifest),
+        },
+        "fingerprint": manifest.fingerprint,
+        "attributes": manifest.attributes,
+    }
+
+
+def _bytes(field: Field) -> int:
+    dictionary = 0 if field.dictionary is None else field.dictionary.bytes
+    return dictionary + sum(file.bytes for file in field.files)
+
+
+def _show(found: dict[str, Any]) -> None:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("cache", f"{found['name']} at {printable(found['path'])}")
+    facts.add_row("samples", f"{found['samples']:,}")
+    facts.add_row("shards", f"{len(found['shards']):,}")
+    facts.add_row("size", size(found["bytes"]))
+    facts.add_row("cache id", str(found["cache_id"]))
+    facts.add_row("digest", found["digest"])
+    facts.add_row("fingerprint", "none" if found["fingerprint"] is None else printable(found["fingerprint"]))
+    facts.add_row("attributes", printable(json.dumps(found["attributes"], ensure_ascii=False)))
+
+    fields = Table(box=None, header_style="bold")
+    for title in ("field", "kind", "dtype", "shape", "codec"):
+        fields.add_column(title)
+    for title in ("size", "share"):
+        fields.add_column(title, justify="right")
+    for field in found["fields"]:
+        codec = field["codec"] if field["delta"] is None else f"{field['codec']}, delta {field['delta']}"
+        row = field["name"], field["kind"], field["dtype"], _shape(field), codec
+        fields.add_row(*row, size(field["bytes"]), f"{field['share']:.1%}")
+    metadata = found["metadata"]
+    if metadata["columns"]:
+        fields.add_row("metadata", "", "", "", "", size(metadata["bytes"]), f"{metadata['share']:.1%}")
+
+    columns = Table(box=None, header_style="bold")
+    columns.add_column("metadata column")
+    columns.add_column("type")
+    for name, word in metadata["columns"].items():
+        columns.add_row(printable(name), word)
+
+    console = output()
+    console.print(facts)
+    console.print()
+    console.print(fields)
+    if metadata["columns"]:
+        console.print()
+        console.print(columns)
+
+
+def _shape(field: dict[str, Any]) -> str:
+    if field["kind"] == "dense":
+        return "(" + ", ".join(map(str, field["shape"])) + ")"
+    return f"{field['ndim']} axes" if field["kind"] == "ragged" and field["ndim"] > 1 else "any length"
+
+
+def _show_sample(path: Path, number: int, as_json: bool) -> None:
+    from dsrt_format.reference import read_sample
+
+    try:
+        values = read_sample(path, number)
+    except (IndexError, ImportError) as error:
+        fail(str(error))
+    if as_json:
+        found = {name: summary(value) for name, value in values.items()}
+        typer.echo(json.dumps({"path": str(path), "sample": number, "values": found}))
+        return
+    table = Table.grid(padding=(0, 2))
+    for name, value in values.items():
+        table.add_row(printable(name), in_words(value))
+    output().print(table)

@@ -1,0 +1,114 @@
+"""What people see: consoles, sizes, a bar for what takes long, one way to fail."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.text import Text
+
+__all__ = ["Report", "fail", "output", "printable", "progress", "size"]
+
+Report: TypeAlias = Callable[[int, int | None], None]
+"""Called with how much is done and how much there is, or None where nobody knows."""
+
+_WIDE = 10_000
+
+
+def output() -> Console:
+    """Standard output: as wide as the terminal; in a pipe or file, lines are as long as they have to be."""
+    width = None if sys.stdout.isatty() else _WIDE
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def printable(text: str) -> str:
+    """Escape what would move the cursor, clear the screen or hide: caches may come from strangers.
+
+    Line ends are kept.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def size(count: int) -> str:
+    """A number of bytes for people, such as ``"1.5 MiB"``."""
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1024:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1024:,.1f} TiB"
+
+
+def fail(message: str) -> NoReturn:
+    """Print one message on standard error and end with exit code 2.
+
+    Raises:
+        typer.Exit: Always.
+    """
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), printable(message)))
+    raise typer.Exit(2)
+
+
+@contextmanager
+def progress(label: str, *, of_bytes: bool = False, delay: float = 1.0) -> Iterator[Report]:
+    """Show a bar with rate and time left on standard error while the block runs.
+
+    Nothing is shown during the first `delay` seconds, and never where standard error is no terminal.
+
+    Args:
+        label: What is being done.
+        of_bytes: Whether bytes are counted, and not samples.
+        delay: In seconds.
+
+    Yields:
+        The function to report to.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    counts = (DownloadColumn(binary_units=True), TransferSpeedColumn()) if of_bytes else _SAMPLES
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts, TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(printable(label), total=None)
+    # By the clock and not by the reports: the first of them may take long, too.
+    timer = threading.Timer(delay, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
+
+
+_SAMPLES: tuple[ProgressColumn, ...] = (MofNCompleteColumn(), _Rate())
