@@ -1,0 +1,109 @@
+import json
+
+import pytest
+
+from dsrt_format import Dense, Manifest
+from dsrt_format.reference import write
+
+
+def test_json_says_all_that_the_manifest_and_the_schema_hold(dsrt, cache):
+    result = dsrt("inspect", cache, "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    manifest = Manifest.load(cache)
+    assert found["path"] == str(cache)
+    assert found["cache_id"] == manifest.cache_id
+    assert found["digest"] == manifest.digest
+    assert (found["samples"], found["shards"]) == (5, [5])
+    assert [(f["name"], f["kind"], f["dtype"], f["codec"]) for f in found["fields"]] == [
+        ("image", "dense", "uint8", "zstd"),
+        ("tokens", "ragged", "int32", "raw"),
+        ("file", "bytes", "uint8", "raw"),
+        ("caption", "text", "uint8", "raw"),
+    ]
+    assert found["fields"][0]["shape"] == [2, 3]
+    assert found["fields"][1]["ndim"] == 1
+    assert found["metadata"]["columns"] == {"label": "int32", "note": "string", "score": "float64"}
+    assert found["fingerprint"] is None
+    assert found["attributes"] == {}
+
+
+def test_sizes_are_those_of_the_files_and_shares_add_up(dsrt, cache):
+    found = json.loads(dsrt("inspect", cache, "--json").stdout)
+    for field in found["fields"]:
+        files = (cache / "fields" / field["name"]).iterdir()
+        assert field["bytes"] == sum(file.stat().st_size for file in files)
+    assert found["metadata"]["bytes"] == (cache / "metadata.arrow").stat().st_size
+    shares = [field["share"] for field in found["fields"]] + [found["metadata"]["share"]]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_people_see_names_shapes_codecs_sizes_and_column_types(dsrt, cache):
+    text = dsrt("inspect", cache).stdout
+    lines = [line.split() for line in text.splitlines()]
+    assert ["samples", "5"] in lines
+    assert ["digest", Manifest.load(cache).digest] in lines
+    (image,) = (line for line in lines if line[:1] == ["image"])
+    assert image[1:6] == ["dense", "uint8", "(2,", "3)", "zstd"]
+    (tokens,) = (line for line in lines if line[:1] == ["tokens"])
+    assert tokens[1:6] == ["ragged", "int32", "any", "length", "raw"]
+    assert ["label", "int32"] in lines
+    assert ["note", "string"] in lines
+
+
+def test_a_cache_without_samples_and_metadata_is_described(dsrt, tmp_path):
+    write(tmp_path / "empty", {"x": Dense("float32")}, [])
+    found = json.loads(dsrt("inspect", tmp_path / "empty", "--json").stdout)
+    assert (found["samples"], found["shards"], found["bytes"]) == (0, [], 0)
+    assert found["metadata"]["columns"] == {}
+    assert dsrt("inspect", tmp_path / "empty").exit_code == 0
+
+
+def test_a_sample_shows_arrays_in_summary_and_text_and_metadata_as_they_are(dsrt, cache):
+    result = dsrt("inspect", cache, "3", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["sample"] == 3
+    assert found["values"] == {
+        "image": {"dtype": "uint8", "shape": [2, 3], "min": 3, "max": 3, "first": [3] * 6},
+        "tokens": {"dtype": "int32", "shape": [3], "min": 0, "max": 2, "first": [0, 1, 2]},
+        "file": {"bytes": 3, "first": "000102"},
+        "caption": "caption 3",
+        "label": 1,
+        "note": "note 3",
+        "score": 0.75,
+    }
+
+
+def test_empty_arrays_nulls_and_nan_are_shown(dsrt, cache):
+    values = json.loads(dsrt("inspect", cache, "0", "--json").stdout)["values"]
+    assert values["tokens"] == {"dtype": "int32", "shape": [0], "min": None, "max": None, "first": []}
+    assert json.loads(dsrt("inspect", cache, "1", "--json").stdout)["values"]["note"] is None
+    assert json.loads(dsrt("inspect", cache, "2", "--json").stdout)["values"]["score"] == "nan"
+    assert "null" in dsrt("inspect", cache, "1").stdout
+
+
+def test_a_sample_beyond_the_end_is_refused_with_the_number_there_are(dsrt, cache):
+    result = dsrt("inspect", cache, "5")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "5" in result.stderr
+
+
+def test_text_of_strangers_cannot_steer_the_terminal(dsrt, tmp_path):
+    write(tmp_path / "odd", {"x": Dense("uint8")}, [], metadata={"\x1b[2Jevil": "int32"})
+    text = dsrt("inspect", tmp_path / "odd").stdout
+    assert "\x1b" not in text
+    assert r"\x1b[2Jevil" in text
+
+
+def test_a_damaged_sample_is_an_error_that_says_where(dsrt, cache):
+    file = cache / "fields" / "tokens" / "00000.shard"
+    content = bytearray(file.read_bytes())
+    content[64] ^= 1  # the first byte of the first record that has any, which is sample 1
+    file.chmod(0o644)
+    file.write_bytes(content)
+    result = dsrt("inspect", cache, "1")
+    assert result.exit_code == 2
+    for word in ("R033", "tokens", "shard 0", "sample 1"):
+        assert word in result.stderr

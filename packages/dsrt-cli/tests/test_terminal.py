@@ -1,0 +1,73 @@
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from dsrt_cli.terminal import printable, progress, size
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (5 * 2**20, "5.0 MiB"),
+        (3 * 2**30, "3.0 GiB"),
+        (5000 * 2**40, "5,000.0 TiB"),
+    ],
+)
+def test_sizes_are_in_binary_units(count, text):
+    assert size(count) == text
+
+
+def test_printable_escapes_control_characters_and_keeps_letters_and_line_ends():
+    assert printable("größe 日本\nnext") == "größe 日本\nnext"
+    assert printable("a\x1b[2J\r\x07\u202eb") == r"a\x1b[2J\r\x07\u202eb"
+
+
+def test_progress_shows_nothing_where_standard_error_is_no_terminal(capfd):
+    with progress("working", delay=0) as report:
+        report(1, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def on_terminal(code):
+    """Run Python code with a terminal as standard error; return what it wrote there."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    assert process.wait() == 0, written
+    return written.decode()
+
+
+def test_on_a_terminal_what_takes_long_shows_a_bar_with_rate_and_time_left():
+    text = on_terminal(
+        "import time\n"
+        "from dsrt_cli.terminal import progress\n"
+        "with progress('building pets', delay=0.1) as report:\n"
+        "    for i in range(8):\n"
+        "        time.sleep(0.1)\n"
+        "        report(i * 100, 1000)\n"
+    )
+    assert "building pets" in text
+    assert "/1000" in text
+    assert "/s" in text
+
+
+def test_on_a_terminal_what_is_quick_shows_nothing():
+    code = "from dsrt_cli.terminal import progress\nwith progress('quick') as report:\n    report(1, 1)\n"
+    assert on_terminal(code) == ""
