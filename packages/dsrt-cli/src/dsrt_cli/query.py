@@ -59,7 +59,7 @@ def _rows(frame: "pl.DataFrame") -> Iterator[dict[str, Any]]:
     import polars.selectors as cs
 
     for part in frame.iter_slices(_ROWS_AT_ONCE):
-        told = part.with_columns(cs.temporal().dt.to_string("iso"), cs.binary().bin.encode("hex"))
+        told = part.with_columns(cs.temporal().dt.to_string("iso:strict"), cs.binary().bin.encode("hex"))
         for row in told.iter_rows(named=True):
             yield {name: plain(value) for name, value in row.items()}
 
