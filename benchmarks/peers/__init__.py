@@ -26,13 +26,13 @@ PEERS = {
     ),
     "loaderx": About(
         "loaderx",
-        "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler`, with "
-        "its default 4 workers and prefetch 4; no checksums",
+        "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler`, with one "
+        "worker, which was the fastest number of them, and its default prefetch of 4; no checksums",
     ),
     "dataset_rt": About(
         "dataset-rt",
         "samples are bytes; `get_item` in a loop, as it has no call for many; its iterator, which draws by "
-        "weight, cut into batches; the bytes of a batch are joined into one array; 2 threads; no checksums",
+        "weight, cut into batches; the bytes of a batch are joined into one array; 4 threads; no checksums",
     ),
     "memmap": About(
         "numpy",

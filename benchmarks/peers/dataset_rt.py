@@ -36,8 +36,8 @@ class Dataset:
     """An opened cache."""
 
     def __init__(self, workload: Workload, folder: Path) -> None:
-        runtime = DatasetRuntime(num_workers=2)
-        config = ReaderConfig(seed=0, shuffle=True, prefetch_size=1024)
+        runtime = DatasetRuntime(num_workers=4)
+        config = ReaderConfig(seed=0, shuffle=True)
         self.dataset = runtime.cached_dataset([folder / "samples"], reader_config=config)
         self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
         self.workload = workload

@@ -36,9 +36,9 @@ class Store:
         return self.store.__getitems__(numbers.astype(np.uint64))
 
     def batches(self, size: int) -> Iterator[Any]:
-        """Its loader; batches may come out of order when it has several workers."""
+        """Its loader with one worker, which was faster than 0, 2 and its default of 4 where all were tried."""
         sampler = Sampler(len(self.store), size, Sampler.Mode.CYCLIC, seed=0)
-        with Loader({"x": [self.store]}, sampler) as loader:
+        with Loader({"x": [self.store]}, sampler, workers=1) as loader:
             for shards in loader:
                 yield shards[0]["x"]
 
