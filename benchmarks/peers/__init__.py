@@ -26,8 +26,8 @@ PEERS = {
     ),
     "loaderx": About(
         "loaderx",
-        "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler`, with one "
-        "worker, which was the fastest number of them, and its default prefetch of 4; no checksums",
+        "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler`, with "
+        "one worker, which was the fastest number of them, and its default prefetch of 4; no checksums",
     ),
     "dataset_rt": About(
         "dataset-rt",

@@ -36,7 +36,7 @@ class Store:
         return self.store.__getitems__(numbers.astype(np.uint64))
 
     def batches(self, size: int) -> Iterator[Any]:
-        """Its loader with one worker, which was faster than 0, 2 and its default of 4 where all were tried."""
+        """Its loader with one worker, which was faster than 0, 2 and its default of 4 when tried."""
         sampler = Sampler(len(self.store), size, Sampler.Mode.CYCLIC, seed=0)
         with Loader({"x": [self.store]}, sampler, workers=1) as loader:
             for shards in loader:
