@@ -26,4 +26,4 @@ class Digits:
 
     def __getitem__(self, i: int) -> dict[str, Any]:
         image, split = self.images[i], "test" if i % 5 == 0 else "train"
-        return {"image": image, "label": int(self.labels[i]), "ink": float(image.mean()), "split": split}
+        return {"image": image, "label": self.labels[i], "ink": image.mean(dtype="float32"), "split": split}

@@ -82,7 +82,7 @@ def test_a_stale_cache_is_refused_and_replaced_or_taken_when_told(dsrt, module):
         ("sources_e.deeper:Points", "there is no module 'sources_e.deeper'"),
         ("sources_e:Pionts", "has no 'Pionts'; sources there: Points, points"),
         ("sources_e:needs", "cannot be called without arguments"),
-        ("sources_e:number", "is no source but int"),
+        ("sources_e:number", "is no source but int: it has no name and fields and metadata"),
     ],
 )
 def test_words_that_name_no_source_are_refused_and_leave_nothing(dsrt, module, tmp_path, words, said):

@@ -11,6 +11,7 @@ import typer
 __all__ = ["load_source"]
 
 _HINT = "MODULE:SOURCE"
+_ATTRIBUTES = ("name", "fields", "metadata")
 
 
 def load_source(words: str) -> Any:
@@ -35,7 +36,8 @@ def load_source(words: str) -> Any:
     if inspect.isclass(found) or (inspect.isroutine(found) and not _is_source(found)):
         found = _called(found, words)
     if not _is_source(found):
-        raise _bad(f"{words} is no source but {type(found).__name__}: it has no name and fields")
+        lacks = " and ".join(name for name in _ATTRIBUTES if not hasattr(found, name))
+        raise _bad(f"{words} is no source but {type(found).__name__}: it has no {lacks}")
     return found
 
 
@@ -65,12 +67,12 @@ def _called(found: Any, words: str) -> Any:
 
 
 def _is_source(found: Any) -> bool:
-    return hasattr(found, "name") and hasattr(found, "fields")
+    return all(hasattr(found, name) for name in _ATTRIBUTES)
 
 
 def _what_there_is(holder: Any) -> str:
     names = [name for name, value in vars(holder).items() if not name.startswith("_") and _is_source(value)]
-    return f"sources there: {', '.join(names)}" if names else "nothing there has a name and fields"
+    return f"sources there: {', '.join(names)}" if names else "nothing there has a name, fields and metadata"
 
 
 def _bad(message: str) -> typer.BadParameter:
