@@ -1,5 +1,6 @@
 """How the demo speaks: numbered acts, short sentences, tables. And how it ends if something is wrong."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,7 @@ def fail(failure: str) -> NoReturn:
 def run(*command: str | Path, expect: int = 0) -> None:
     """Show a command and what it prints; another exit code than expected ends the demo."""
     words = [str(word) for word in command]
-    console.print(f"\n$ {' '.join(words)}", style="bold")
+    console.print(f"\n$ {shlex.join(words)}", style="bold")
     program = [sys.executable, "-m", "dsrt_cli"] if words[0] == "dsrt" else [sys.executable]
     sys.stdout.flush()
     done = subprocess.run(program + words[1:], check=False)

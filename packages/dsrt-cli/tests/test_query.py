@@ -45,6 +45,12 @@ def _with_x(sample):
     return {**sample, "x": np.zeros(0, np.uint8)}
 
 
+def test_floats_have_six_digits_in_the_table_and_all_of_them_in_json(dsrt, cache):
+    sql = "SELECT 1.0 / 3 AS third FROM samples LIMIT 1"
+    assert dsrt("query", cache, sql).stdout.split()[-1] == "0.333333"
+    assert json.loads(dsrt("query", cache, sql, "--json").stdout) == {"third": 1 / 3}
+
+
 def test_columns_that_do_not_fit_are_named(dsrt, cache, monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     result = dsrt("query", cache, "SELECT sample_id, label, note, score FROM samples")

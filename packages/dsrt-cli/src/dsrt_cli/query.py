@@ -85,5 +85,8 @@ def _show(frame: "pl.DataFrame") -> None:
 def _cell(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, float):
+        # Six digits to look at; --json has them all.
+        return f"{value:.6g}"
     text = printable(str(value)).replace("\n", "\\n")
     return text if len(text) <= _MOST_LETTERS else text[:_MOST_LETTERS] + "…"
