@@ -31,7 +31,8 @@ def markdown(header: dict[str, str], results: Results, smoke: bool) -> str:
     for name, figures in results.items():
         lines += ["", *_section(name, figures, smoke)]
     present = sorted({peer for figures in results.values() for work in figures.values() for peer in work})
-    lines += ["", "How each system does it:", "", *(f"- {peer}: {PEERS[peer].how}" for peer in present)]
+    lines += ["", "How each system does it:", ""]
+    lines += [f"- {_name(peer)}: {PEERS[peer].how}" for peer in present]
     return "\n".join(lines) + "\n"
 
 
@@ -57,4 +58,8 @@ def _section(name: str, figures: dict[str, dict[str, list[float]]], smoke: bool)
 
 
 def _system(peer: str) -> str:
-    return f"{peer.replace('_', '-')} {installed(PEERS[peer].distribution)}"
+    return f"{_name(peer)} {installed(PEERS[peer].distribution)}"
+
+
+def _name(peer: str) -> str:
+    return peer.replace("_", "-")

@@ -24,7 +24,7 @@ def draw(
 
     Args:
         path: Where to.
-        batch: A batch with at least 60 digits: uint8[B, 8, 8] `image` and int32[B] `label`.
+        batch: A batch with at least 48 digits: uint8[B, 8, 8] `image` and int32[B] `label`.
         rows: How many samples of each class there are to choose from; int64[10].
         drawn: How many of each were drawn in an epoch; int64[10].
         runs: The losses.
@@ -42,10 +42,10 @@ def draw(
 
 def _digits(figure: Any, batch: dict[str, Any]) -> None:
     figure.suptitle("A batch, drawn by weight", fontweight="bold")
-    for axes, image, label in zip(figure.subplots(5, 12).flat, batch["image"], batch["label"], strict=False):
+    for axes, image, label in zip(figure.subplots(4, 12).flat, batch["image"], batch["label"], strict=False):
         axes.imshow(image, cmap="gray_r", vmin=0, vmax=16, interpolation="nearest")
         axes.text(0.02, 0.98, int(label), transform=axes.transAxes, color=ORANGE, va="top", fontsize=7)
-        axes.set(xticks=[], yticks=[])
+        axes.set(xticks=[], yticks=[], xlim=(-3, 7.5))  # room for the label
         axes.spines[:].set_visible(False)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from demo import damage, resume, stage
 from demo.choose import held_out, training
@@ -48,12 +49,12 @@ def main() -> None:
     draw(picture, batch, rows, drawn, runs)
     say(f"Digits, classes, and the loss of both runs: {picture}")
     act(8, "What was shown, and where it lies")
-    lines = table("", "")
-    lines.add_row("real samples, built into two caches; the second build reused the first", f"{CACHES}/")
+    lines = Table.grid(padding=(0, 3))
+    lines.add_row("real samples, built into two caches, reused the second time", f"{CACHES}/")
     lines.add_row("chosen and weighed with Polars, drawn in balance", "demo/choose.py")
     lines.add_row(f"a network that reads {runs.accuracy:.1%} of unseen digits", "demo/train.py")
     lines.add_row(f"killed after step {runs.stopped_after}, resumed, equal to the bit", f"{resume.KILLED}/")
-    lines.add_row("one flipped bit, found by field, shard and sample", f"{damage.DAMAGED}/")
+    lines.add_row("one flipped bit, found in its field, shard and sample", f"{damage.DAMAGED}/")
     lines.add_row("the picture", str(picture))
     say(lines, f"\nDone in {time.monotonic() - began:.0f} s. You may delete {stage.OUTPUT}/.")
 
