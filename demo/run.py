@@ -40,7 +40,7 @@ def main() -> None:
     act(5, "One flipped bit")
     damage.flip_and_find(digits)
     act(6, "Photographs: ragged shapes and JPEG files")
-    read_photos(Path(built(Photos()).path))
+    read_photos(built(Photos()).path)
     act(7, "A picture")
     # Here, because matplotlib takes its time and the first act should not wait for it.
     from demo.picture import draw
@@ -75,7 +75,7 @@ def build_digits() -> Path:
     again = build(Digits(), CACHES)
     say(f"{again.status}: a cache of this name and fingerprint is there, so nothing had to be built.")
     require((result.status, again.status) == ("built", "reused"), "it was not built and then reused")
-    return Path(result.path)
+    return result.path
 
 
 def inspect(cache: Path) -> None:
