@@ -11,8 +11,8 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
+from demo.plan import STEPS_PER_EPOCH
 from demo.resume import Runs
-from demo.train import STEPS_PER_EPOCH
 
 INK, GREY, BLUE, ORANGE = "#222222", "#9aa0a6", "#2f6db5", "#e07b39"
 

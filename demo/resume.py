@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from demo import stage
-from demo.train import EPOCHS, LOG, RESULT, STATE, STEPS_PER_EPOCH, WEIGHTS
+from demo.plan import EPOCHS, LOG, RESULT, STATE, STEPS_PER_EPOCH, WEIGHTS
 
 WHOLE, KILLED = stage.OUTPUT / "training", stage.OUTPUT / "training-killed"
 

@@ -15,8 +15,8 @@ from demo.choose import held_out, training
 from demo.digits import Digits
 from demo.gallery import read_photos
 from demo.photos import Photos
+from demo.plan import BATCH, SEED, STEPS_PER_EPOCH
 from demo.stage import act, require, run, say, table
-from demo.train import BATCH, SEED, STEPS_PER_EPOCH
 from dsrt_meta import Dataset
 from dsrt_native import BuildResult, Loader, build
 

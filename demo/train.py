@@ -19,11 +19,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from demo.choose import held_out, training
+from demo.plan import BATCH, EPOCHS, LOG, RESULT, SEED, STATE, STEPS_PER_EPOCH, WEIGHTS
 from dsrt_torch import Loader
-
-EPOCHS, BATCH, STEPS_PER_EPOCH = 20, 64, 24
-SEED = 2024
-WEIGHTS, STATE, LOG, RESULT = "weights.pt", "loader.json", "log.jsonl", "result.json"
 
 
 def network() -> nn.Sequential:
