@@ -30,7 +30,7 @@ NEEDS = {
 
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "rust", "tests", "integration", "usage", "demo"]
+nox.options.sessions = ["lint", "types", "rust", "tests", "integration", "usage", "smoke", "demo"]
 nox.options.stop_on_first_error = False
 
 
@@ -122,6 +122,13 @@ def bench(session: nox.Session) -> None:
     """Figures beside the peers, in one run; see benchmarks/README.md for the arguments after `--`."""
     install_ours(session, NEEDS["torch"], "loaderx", "dataset-rt", "polars")
     session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def smoke(session: nox.Session) -> None:
+    """The benchmarks run, on tiny data and without figures."""
+    install_ours(session, NEEDS["torch"], "loaderx", "dataset-rt", "polars")
+    session.run("python", "-m", "benchmarks", "--smoke")
 
 
 @nox.session
