@@ -30,7 +30,7 @@ NEEDS = {
 
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "rust", "tests", "integration", "usage", "smoke", "demo"]
+nox.options.sessions = ["lint", "types", "rust", "tests", "integration", "usage", "smoke", "docs", "demo"]
 nox.options.stop_on_first_error = False
 
 

@@ -22,7 +22,7 @@ class RaggedArray(NamedTuple):
 
     A plain NamedTuple, so that it is a pytree and passes through any collation.
 
-    Args:
+    Attributes:
         values: All elements on one axis, of the field's dtype; record i is
             ``values[offsets[i]:offsets[i + 1]]``.
         offsets: int64, samples + 1 places, counted in elements, from 0.

@@ -20,7 +20,7 @@ class RaggedArray(NamedTuple):
     tensors between devices moves it. `torch.nested.nested_tensor_from_jagged(values, offsets)` takes records
     of one axis.
 
-    Args:
+    Attributes:
         values: All elements on one axis, of the field's dtype; record i is
             ``values[offsets[i]:offsets[i + 1]]``.
         offsets: int64, samples + 1 places, counted in elements, from 0.
