@@ -9,6 +9,7 @@ from dsrt_format.columns import COLUMN_TYPES
 from dsrt_native.times import clock
 
 UTC = datetime.UTC
+EAST = datetime.timezone(datetime.timedelta(hours=2))
 
 
 def ticks(kind: str, value: object) -> int | None:
@@ -39,6 +40,7 @@ def test_exactly_the_temporal_types_have_a_clock():
         ("timestamp[us]", np.datetime64(5_000_000, "ps"), 5),
         ("timestamp[us]", np.datetime64(5, "10us"), 50),
         ("timestamp[us, UTC]", datetime.datetime(1970, 1, 2, tzinfo=UTC), 86_400_000_000),
+        ("timestamp[us, UTC]", datetime.datetime(1970, 1, 1, 2, tzinfo=EAST), 0),
         ("timestamp[us, UTC]", np.datetime64("1970-01-02"), 86_400_000_000),
         ("duration[ms]", datetime.timedelta(days=-1, milliseconds=1), -86_399_999),
         ("duration[ns]", datetime.timedelta.max, 86_399_999_999_999_999_999_000),

@@ -55,12 +55,12 @@ def stored_value(word: str, value: Any) -> Any:
 
     Args:
         word: The type of the column.
-        value: None is null. Numbers are Python's or NumPy's: an integer must fit; what goes into a float
-            column must be a float or an integer that the type holds exactly (a float that may be rounded says
-            so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or memoryview. A date is
-            a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and only if the column is
-            UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do, too,
-            if the unit of the column holds them exactly.
+        value: None and NaT are null. Numbers are Python's or NumPy's: an integer must fit; what goes into a
+            float column must be a float or an integer that the type holds exactly (a float that may be
+            rounded says so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or
+            memoryview. A date is a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and
+            only if the column is UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64
+            and timedelta64 do, too, if the unit of the column holds them exactly.
 
     Returns:
         None, bool, int, float or `numpy.float32`, str or bytes; for dates the days and for timestamps and
@@ -206,10 +206,12 @@ def _float(word: str, value: Any) -> float | np.float32:
     return found
 
 
-def _temporal(word: str, value: Any) -> int:
+def _temporal(word: str, value: Any) -> int | None:
     unit, zone = _unit(word)
     if word == "date":
         if isinstance(value, np.datetime64):
+            if np.isnat(value):
+                return None
             days = _exact(*_count(value), "D")
         elif isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
             days = (value - _EPOCH.date()).days
@@ -227,14 +229,14 @@ def _temporal(word: str, value: Any) -> int:
         raise _refused(word, value)
     if isinstance(value, datetime.timedelta):
         count, given = value // datetime.timedelta(microseconds=1), "us"
+    elif np.isnat(value):
+        return None
     else:
         count, given = _count(value)
     return _in_range(_exact(count, given, unit), 1 - 2**63, 2**63 - 1)
 
 
 def _count(value: np.datetime64 | np.timedelta64) -> tuple[int, str]:
-    if np.isnat(value):
-        raise ValueError("NaT is no value; give None for null")
     unit, step = np.datetime_data(value.dtype)
     return int(value.astype(np.int64)) * step, unit
 

@@ -8,6 +8,7 @@ import numpy as np
 __all__ = ["Clock", "clock"]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
+_NO_TIME = datetime.timedelta()
 _SECOND = 10**18
 # In attoseconds, NumPy's finest unit.
 _UNITS = {
@@ -38,12 +39,13 @@ class Clock(NamedTuple):
         Args:
             value: For dates a `datetime.date` or `numpy.datetime64`; for timestamps without a zone a
                 `datetime.datetime` without one or a `numpy.datetime64`; for timestamps in UTC a
-                `datetime.datetime` in UTC, or a `numpy.datetime64`, which is taken to be in UTC because it
-                cannot say; for durations a `datetime.timedelta` or `numpy.timedelta64`. None and NaT are
-                null.
+                `datetime.datetime` with a zone, of which the instant is kept, or a `numpy.datetime64`, which
+                is taken to be in UTC because it cannot say; for durations a `datetime.timedelta` or
+                `numpy.timedelta64`. None and NaT are null.
 
         Raises:
-            ValueError: The value is of another type, in another zone, or finer than the unit.
+            ValueError: The value is of another type, is finer than the unit, or has a zone where the column
+                has none, or the other way round.
         """
         if value is None:
             return None
@@ -69,13 +71,12 @@ class Clock(NamedTuple):
             raise ValueError(
                 f"{value!r} has no zone; say which it is: .replace(tzinfo=datetime.timezone.utc)"
             )
-        if self.utc and offset:
-            raise ValueError(f"{value!r} is not in UTC; call .astimezone(datetime.timezone.utc)")
         if not self.utc and offset is not None:
             raise ValueError(
                 f"{value!r} has a zone and the column none; make it 'timestamp[{self.unit}, UTC]'"
             )
-        return self._counted(_length(value.replace(tzinfo=None) - _EPOCH), value)
+        since = value.replace(tzinfo=None) - _EPOCH
+        return self._counted(_length(since) - _length(offset or _NO_TIME), value)
 
     def _counted(self, attoseconds: int, value: object) -> int:
         count, rest = divmod(attoseconds, _UNITS[self.unit])
