@@ -101,10 +101,10 @@ class Dataset:
         """Read samples: payload fields, metadata and extra columns by name.
 
         Args:
-            index: An int gives one sample: an array or string per field, a NumPy scalar per number, None for
-                null. A slice or a list of ints gives a batch in that order, as a loader would: dense fields
-                as arrays `[samples, ...]`, ragged ones as `RaggedArray`, text and bytes as lists. Negative
-                ints count from the end.
+            index: An int gives one sample: an array, str or bytes per field; a bool, int, float, str, bytes,
+                `numpy.datetime64` or `numpy.timedelta64` per column, and None for null. A slice or a list of
+                ints gives a batch in that order, as a loader would: dense fields as arrays `[samples, ...]`,
+                ragged ones as `RaggedArray`, text and bytes as lists. Negative ints count from the end.
 
         Raises:
             IndexError: A row is out of range.
