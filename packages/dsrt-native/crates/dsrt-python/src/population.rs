@@ -70,17 +70,15 @@ impl PyPopulation {
     ) -> PyResult<Vec<(String, &'static str)>> {
         detached(py, || {
             let projection = self.0.project(names.as_deref(), false)?;
-            let (fields, nulls) = (self.0.fields(), self.0.nulls(row)?);
-            let state = |name: &str| {
-                if nulls.iter().any(|null| **null == *name) {
-                    "null"
-                } else if fields.iter().any(|field| *field.name == *name) {
-                    "field"
-                } else {
-                    "column"
+            let fields = self.0.fields();
+            let state = |name: &str| -> dsrt_core::Result<&'static str> {
+                // Payload is read whatever state the metadata are in.
+                if fields.iter().any(|field| *field.name == *name) {
+                    return Ok("field");
                 }
+                Ok(if self.0.is_null(row, name)? { "null" } else { "column" })
             };
-            Ok(projection.names().map(|name| (name.as_ref().to_owned(), state(name))).collect())
+            projection.names().map(|name| Ok((name.as_ref().to_owned(), state(name)?))).collect()
         })
     }
 

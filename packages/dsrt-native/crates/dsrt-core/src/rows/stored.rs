@@ -8,6 +8,7 @@ use super::selection::Selection;
 use super::weights::{partial_message, paths};
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
+use crate::format::names::is_column_name;
 use crate::read::{Cache, MetadataSource, Source, WEIGHT};
 
 /// Whether a cache stores a column of that name.
@@ -102,22 +103,16 @@ pub(super) fn nulls(population: &Population, name: &str) -> Result<Option<(u64, 
 }
 
 impl Population {
-    /// The stored and extra columns that are null at `row`.
-    pub fn nulls(&self, row: u64) -> Result<Vec<Arc<str>>> {
+    /// Whether the stored or extra column of that name is null at `row`. A name that no column may have is never null, and
+    /// metadata is not read for it.
+    pub fn is_null(&self, row: u64, name: &str) -> Result<bool> {
         let id = self.id(row)?;
-        let mut nulls = Vec::new();
-        if let Some(cache) = self.caches().get(id.cache as usize) {
-            let table = cache.table()?;
-            for (name, _) in columns(self.caches())? {
-                if let Some((column, _)) = table.column(&name)
-                    && table.is_null(column, id.sample)?
-                {
-                    nulls.push(name);
-                }
-            }
+        if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
+            return Ok(column.is_null(row as usize));
         }
-        let extra = self.extra_columns().iter().filter(|(_, column)| column.is_null(row as usize));
-        nulls.extend(extra.map(|(name, _)| name.clone()));
-        Ok(nulls)
+        let cache = self.caches().get(id.cache as usize).filter(|_| is_column_name(name));
+        let Some(cache) = cache else { return Ok(false) };
+        let table = cache.table()?;
+        table.column(name).map_or(Ok(false), |(column, _)| table.is_null(column, id.sample))
     }
 }
