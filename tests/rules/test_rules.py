@@ -15,10 +15,11 @@ from dsrt_format.errors import DataError, FormatError, NotPublishedError, Unknow
 from .accepted import ACCEPTED, FULL_SHARD, Accepted
 from .case import Case
 from .cases import CASES
+from .native import Native
 from .readers import FILE_RULES, Reader, Reference, bits, compare, spoilt
 from .soundness import broken
 
-READERS: list[Reader] = [Reference()]
+READERS: list[Reader] = [Reference(), Native("native", verify=True), Native("unverified", verify=False)]
 
 
 BREAKS_A_DIGEST = {"R002", "R003", *FILE_RULES, "R033", "R041"}
