@@ -71,9 +71,19 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Strict types of every package, and of the code around them."""
-    session.install(
-        "mypy==2.4.1", "nox", "numpy", "polars", "torch", "typer", "rich", "pytest", "hypothesis", "ml_dtypes"
-    )
+    typed = [
+        "numpy",
+        "polars",
+        "torch",
+        "typer",
+        "rich",
+        "ml_dtypes",
+        "blake3",
+        "zstandard",
+        "pytest",
+        "hypothesis",
+    ]
+    session.install("mypy==2.4.1", "nox[uv]", *typed)
     packages = [flag for name in NEEDS for flag in ("-p", f"dsrt_{name}")]
     session.run("mypy", *packages)
     session.run("mypy", "noxfile.py", "demo", "benchmarks")
