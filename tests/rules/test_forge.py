@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,7 +57,7 @@ def test_indexed_shard_is_the_example_of_the_format() -> None:
 
 
 @pytest.mark.parametrize("make", [main, empty, lambda: tall(tall_table())], ids=["main", "empty", "tall"])
-def test_good_caches_are_sound(make: Cache, tmp_path: Path) -> None:
+def test_good_caches_are_sound(make: Callable[[], Cache], tmp_path: Path) -> None:
     make().write(tmp_path / "good")
     assert broken(tmp_path / "good") == set()
 
@@ -64,7 +65,7 @@ def test_good_caches_are_sound(make: Cache, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "rows"), [(main, 5), (lambda: tall(tall_table()), TALL)], ids=["main", "tall"]
 )
-def test_good_metadata_is_valid_arrow(make: Cache, rows: int) -> None:
+def test_good_metadata_is_valid_arrow(make: Callable[[], Cache], rows: int) -> None:
     table = pa.ipc.open_file(pa.BufferReader(make().metadata)).read_all()
     table.validate(full=True)
     assert table.num_rows == rows
