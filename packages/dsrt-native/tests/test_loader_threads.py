@@ -172,6 +172,36 @@ print("end")
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+def test_a_loader_may_be_let_go_of_on_a_thread_of_its_own(numbers):
+    script = """
+import os
+
+count = lambda: len(os.listdir("/proc/self/task"))
+before, calls, held = count(), [], []
+taken, gone = threading.Event(), threading.Event()
+
+def lend(size):
+    calls.append(size)
+    # Eight batches are made ahead; the ninth is asked for once the first one was taken.
+    if len(calls) > 8:
+        taken.wait()
+        held.clear()
+        gone.set()
+    memory = np.zeros(size + 64, np.uint8)
+    return memory[-memory.ctypes.data % 64 :][:size]
+
+held.append(loader_of(lend).steps())
+next(held[0])
+taken.set()
+gone.wait()
+while count() != before:
+    time.sleep(0.001)
+print("end")
+"""
+    done = run(LENDING + script, numbers)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
 def test_threads_start_with_the_first_batch_and_end_with_close(numbers):
     script = """
 import os, sys

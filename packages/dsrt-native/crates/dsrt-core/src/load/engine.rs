@@ -98,6 +98,9 @@ impl<O: Send + 'static> Engine<O> {
 
     /// Ends the threads, each of which finishes the batch it works on, and waits for them. Whoever is inside
     /// [`Engine::take`] comes out. In a forked child it does nothing.
+    ///
+    /// One of the threads may call this: an allocator that is Python's may set off its garbage collector, which may find
+    /// the very loader that the thread works for. That thread is not waited for, and ends when it gets back to its work.
     pub fn close(&self) {
         if !self.is_ours() {
             return;
@@ -105,7 +108,8 @@ impl<O: Send + 'static> Engine<O> {
         self.shared.lock().1 = true;
         drop(self.restart(None));
         let workers = std::mem::take(&mut *self.workers());
-        for worker in workers {
+        let this = std::thread::current().id();
+        for worker in workers.into_iter().filter(|worker| worker.thread().id() != this) {
             // A worker that panicked outside of a step has nothing to say here.
             drop(worker.join());
         }
@@ -117,7 +121,7 @@ impl<O: Send + 'static> Engine<O> {
 
     /// Takes the next batch, waiting for it for at most `wait`.
     pub fn take(&self, wait: Duration) -> Taken<O> {
-        let deadline = Instant::now() + wait;
+        let start = Instant::now();
         let mut guard = self.shared.lock();
         loop {
             match guard.0.take() {
@@ -131,7 +135,7 @@ impl<O: Send + 'static> Engine<O> {
                 Head::End => return Taken::End,
                 Head::Pending => {}
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = wait.saturating_sub(start.elapsed());
             if left.is_zero() {
                 return Taken::Waiting;
             }

@@ -3,8 +3,8 @@
 use crate::error::{Error, Kind, Result};
 use crate::load::engine::{Admission, Engine, Taken, Work};
 use crate::load::plan::{Run, Step};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 const FOREVER: Duration = Duration::from_secs(60);
@@ -209,4 +209,33 @@ fn an_engine_without_work_is_at_its_end() {
     assert!(engine.is_ours() && engine.depth() == 0);
     drop(engine.restart(Some((run(0, 0), Arc::new(steps())))));
     assert!(matches!(engine.take(FOREVER), Taken::End));
+}
+
+/// Closes the engine that it works for, as Python's garbage collector may inside an allocator.
+struct Closing {
+    engine: Mutex<Option<Arc<Engine<()>>>>,
+    closed: mpsc::Sender<()>,
+}
+
+impl Work for Closing {
+    type Output = ();
+
+    fn work(&self, _: &Step, _: &dyn Admission) -> Result<()> {
+        let engine = self.engine.lock().unwrap().take();
+        engine.unwrap().close();
+        self.closed.send(()).unwrap();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_thread_of_an_engine_may_close_it() {
+    for threads in [1, 4] {
+        let (closed, closings) = mpsc::channel();
+        let engine = Arc::new(Engine::start(threads, 1, 1).unwrap());
+        let work = Closing { engine: Mutex::new(Some(engine.clone())), closed };
+        drop(engine.restart(Some((run(0, 1), Arc::new(work)))));
+        closings.recv_timeout(FOREVER).unwrap();
+        assert!(matches!(engine.take(FOREVER), Taken::End));
+    }
 }
