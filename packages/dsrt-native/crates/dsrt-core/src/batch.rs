@@ -38,9 +38,11 @@ impl Allocator for Heap {
 }
 
 struct HeapBuffer {
+    /// The first aligned byte of the block.
     start: NonNull<u8>,
-    memory: Memory,
     len: usize,
+    block: NonNull<u8>,
+    memory: Memory,
 }
 
 // SAFETY: the buffer owns its memory alone; shared access is read-only and writing needs `&mut`.
@@ -51,11 +53,17 @@ unsafe impl Sync for HeapBuffer {}
 impl HeapBuffer {
     fn new(len: usize) -> Result<Self> {
         let refused = || Error::new(Kind::Memory, format!("a batch of {len} bytes cannot be allocated"));
-        // An empty batch still owns one byte, so that its address is real and aligned.
-        let memory = Memory::from_size_align(len.max(1), ALIGNMENT).map_err(|_| refused())?;
+        // Aligned here and not by the allocator: that one writes the zeros of an aligned block itself, where for an
+        // unaligned one it takes pages that the system has zeroed, which saves a pass over every large batch. The room
+        // to align is never used up, so that an empty batch has a real address, too.
+        let memory = len.checked_add(ALIGNMENT).and_then(|size| Memory::from_size_align(size, 1).ok());
+        let memory = memory.ok_or_else(refused)?;
         // SAFETY: the size is not zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(memory) }).ok_or_else(refused)?;
-        Ok(Self { start, memory, len })
+        let block = NonNull::new(unsafe { alloc_zeroed(memory) }).ok_or_else(refused)?;
+        let skip = block.addr().get().next_multiple_of(ALIGNMENT) - block.addr().get();
+        // SAFETY: `skip` is less than `ALIGNMENT`, so `len` bytes and one more of the block are left behind it.
+        let start = unsafe { block.add(skip) };
+        Ok(Self { start, len, block, memory })
     }
 }
 
@@ -74,7 +82,7 @@ impl Buffer for HeapBuffer {
 impl Drop for HeapBuffer {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this very layout.
-        unsafe { dealloc(self.start.as_ptr(), self.memory) }
+        unsafe { dealloc(self.block.as_ptr(), self.memory) }
     }
 }
 
@@ -206,6 +214,16 @@ mod tests {
     fn an_impossible_size_is_an_error() {
         assert_eq!(Spans::default().reserve(u64::MAX).unwrap_err().kind(), Kind::Memory);
         assert_eq!(Heap.allocate(isize::MAX as usize).err().unwrap().kind(), Kind::Memory);
+        assert_eq!(Heap.allocate(usize::MAX).err().unwrap().kind(), Kind::Memory);
         assert!(Heap.allocate(0).unwrap().bytes().is_empty());
+    }
+
+    #[test]
+    fn memory_of_any_size_is_aligned_and_zero() {
+        for len in [0, 1, 63, 64, 65, 4096, 3 << 20] {
+            let buffer = Heap.allocate(len).unwrap();
+            assert_eq!((buffer.bytes().len(), buffer.bytes().as_ptr().addr() % ALIGNMENT), (len, 0));
+            assert!(buffer.bytes().iter().all(|byte| *byte == 0));
+        }
     }
 }
