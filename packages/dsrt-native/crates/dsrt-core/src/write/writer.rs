@@ -27,7 +27,7 @@ const BRIEF: usize = 4096;
 
 /// A cache that is being written. Dropped before [`Writer::publish`], it leaves nothing behind.
 pub struct Writer {
-    open: Option<Open>,
+    open: Option<Box<Open>>,
     /// What ended the run, if something did.
     failure: Option<String>,
     samples: u64,
@@ -80,7 +80,7 @@ impl Writer {
             columns => Some(Table::create(&work.cache().join("metadata.arrow"), columns)?),
         };
         let open = Open { work, options, manifest, size, encoders, table, shard: Vec::new(), in_shard: 0 };
-        Ok(Self { open: Some(open), failure: None, samples: 0 })
+        Ok(Self { open: Some(Box::new(open)), failure: None, samples: 0 })
     }
 
     /// Appends a sample: a record for each field and a value for each column, in order.
@@ -91,14 +91,16 @@ impl Writer {
         let sample = self.samples;
         let open = self.open()?;
         open.check(records, row).map_err(|error| error.at_sample(sample))?;
+        // Out of its place meanwhile, so that a panic ends the run, too: some files would have a record more than others.
+        let mut open = self.open.take().ok_or_else(lost)?;
         match open.store(records, row) {
             Ok(()) => {
+                self.open = Some(open);
                 self.samples += 1;
                 Ok(())
             }
             Err(error) => {
                 self.failure = Some(error.to_string());
-                self.open = None;
                 Err(error)
             }
         }
@@ -117,17 +119,14 @@ impl Writer {
     /// Completes the cache and shows it at the target. Success is reported only once it is durable.
     pub fn publish(mut self) -> Result<Published> {
         self.open()?;
-        let Some(open) = self.open.take() else {
-            return Err(Error::new(Kind::Internal, "a writer lost its work directory"));
-        };
-        open.publish()
+        self.open.take().ok_or_else(lost)?.publish()
     }
 
     /// Removes what was written.
     pub fn abort(self) {}
 
     fn open(&mut self) -> Result<&mut Open> {
-        let failure = self.failure.as_deref().unwrap_or_default();
+        let failure = self.failure.as_deref().unwrap_or("a panic");
         let ended = || Error::new(Kind::State, format!("this writer was ended by an error: {failure}"));
         let open = self.open.as_mut().ok_or_else(ended)?;
         if open.work.is_ours() {
@@ -215,6 +214,10 @@ impl Open {
         let warnings = publish(self.work, self.options.replace)?;
         Ok(Published { digest: self.manifest.digest, samples: self.manifest.samples, warnings })
     }
+}
+
+fn lost() -> Error {
+    Error::new(Kind::Internal, "a writer lost its work directory")
 }
 
 fn directory(work: &Work, field: &Field) -> PathBuf {

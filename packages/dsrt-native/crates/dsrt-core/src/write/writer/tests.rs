@@ -257,3 +257,19 @@ fn what_is_written_can_be_read() {
     let Layout::Strings { values, .. } = &batch.columns[0].layout else { panic!("bytes are strings") };
     assert_eq!(values.of(batch.buffer.bytes()).unwrap(), records.concat());
 }
+
+#[test]
+fn a_panic_half_way_ends_the_run() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    options.samples_per_shard = 1;
+    let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
+    // The count overflows when the shard is sealed, which stands here for any defect.
+    writer.open.as_mut().unwrap().manifest.samples = u64::MAX;
+    let append = |writer: &mut Writer| writer.append(&[bytes(b"abc", &[3])], &[]);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| append(&mut writer))).is_err());
+    let error = append(&mut writer).unwrap_err();
+    assert_eq!(error.kind(), Kind::State);
+    assert!(error.to_string().contains("ended by an error: a panic"), "{error}");
+    assert_eq!(names(root.path()), Vec::<String>::new());
+}
