@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::engine::{Admission, Work};
-use super::plan::Step;
+use super::options::{Options, Topology};
+use super::plan::{Last, Step};
 use super::stats::DamagedId;
 use crate::batch::{Allocator, Batch, Buffer};
 use crate::error::{Error, Result};
@@ -13,13 +14,13 @@ use crate::rows::{Places, Population, Projection};
 
 /// Everything that is needed to make any batch of one rank.
 pub(super) struct Batches {
-    pub population: Population,
-    pub projection: Projection,
-    pub sampler: Sampler,
-    pub rank: u64,
-    pub batch_size: u64,
-    pub memory: Arc<dyn Allocator>,
-    pub on_damage: OnDamage,
+    population: Population,
+    projection: Projection,
+    sampler: Sampler,
+    rank: u64,
+    batch_size: u64,
+    memory: Arc<dyn Allocator>,
+    on_damage: OnDamage,
 }
 
 /// A batch, and which records of it are damaged.
@@ -47,6 +48,21 @@ impl Work for Batches {
 }
 
 impl Batches {
+    /// What makes the batches of the rank `at`.
+    pub fn new(
+        population: &Population,
+        sampler: &Sampler,
+        options: &Options,
+        at: Topology,
+        memory: &Arc<dyn Allocator>,
+    ) -> Result<Arc<Self>> {
+        let Options { batch_size, on_damage, .. } = *options;
+        let with_valid = at.last != Last::Drop || on_damage == OnDamage::Mask;
+        let projection = population.project(options.fields.as_deref(), with_valid)?;
+        let (population, sampler, memory) = (population.clone(), sampler.clone(), memory.clone());
+        Ok(Arc::new(Self { population, projection, sampler, rank: at.rank, batch_size, memory, on_damage }))
+    }
+
     fn damaged(&self, rows: &[u64], place: usize, error: &Error) -> Result<DamagedId> {
         let row = rows.get(place).copied().unwrap_or(u64::MAX);
         let id = self.population.id(row)?;

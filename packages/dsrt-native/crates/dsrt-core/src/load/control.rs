@@ -1,5 +1,6 @@
 //! The loader between batches: where it stands, where it shall go, its state, weights and figures.
 
+use super::batches::Batches;
 use super::loader::{Loader, sampler};
 use super::plan::{Last, window_steps};
 use super::state::{STATE_FORMAT, State};
@@ -106,9 +107,10 @@ impl Loader {
         let sampler = sampler(&population, self.order, self.options.seed)?;
         let mut core = self.core.lock()?;
         core.check_open()?;
+        let work = |topology| Batches::new(&population, &sampler, &self.options, topology, &self.memory);
+        let work = core.topology.map(work).transpose()?;
         let old_population = std::mem::replace(&mut core.population, population);
         let old_sampler = std::mem::replace(&mut core.sampler, sampler);
-        let work = core.topology.map(|topology| core.batches(&self.options, topology, &self.memory)).transpose()?;
         let old_work = std::mem::replace(&mut core.work, work);
         let leftover = core.stop();
         drop(core);

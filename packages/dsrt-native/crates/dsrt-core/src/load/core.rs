@@ -9,14 +9,11 @@ use std::sync::Arc;
 use super::batches::{Batches, Made};
 use super::engine::Engine;
 use super::options::{Options, Topology};
-use super::plan::Last;
 use super::ring::Forgotten;
 use super::stats::Meter;
 use super::stream::Stream;
-use crate::batch::Allocator;
 use crate::error::{Error, Kind, Result};
 use crate::order::Sampler;
-use crate::read::OnDamage;
 use crate::rows::Population;
 
 /// The changing part of a loader.
@@ -53,15 +50,6 @@ impl Core {
             return Err(Error::new(Kind::State, "this loader is closed; make a new one"));
         }
         Ok(())
-    }
-
-    /// What makes the batches of this rank.
-    pub fn batches(&self, options: &Options, at: Topology, memory: &Arc<dyn Allocator>) -> Result<Arc<Batches>> {
-        let Options { batch_size, on_damage, .. } = *options;
-        let with_valid = at.last != Last::Drop || on_damage == OnDamage::Mask;
-        let projection = self.population.project(options.fields.as_deref(), with_valid)?;
-        let (population, sampler, memory) = (self.population.clone(), self.sampler.clone(), memory.clone());
-        Ok(Arc::new(Batches { population, projection, sampler, rank: at.rank, batch_size, memory, on_damage }))
     }
 
     /// The engine, at work on what is left of run `number`. Threads are started where this process has none yet.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::batches::Made;
+use super::batches::{Batches, Made};
 use super::core::Core;
 use super::engine::Taken;
 use super::forked::{Brief, Single};
@@ -77,7 +77,9 @@ impl Loader {
                 Err(Error::new(Kind::State, message))
             }
             None => {
-                core.work = Some(core.batches(&self.options, topology, &self.memory)?);
+                let Core { population, sampler, .. } = &*core;
+                let work = Batches::new(population, sampler, &self.options, topology, &self.memory)?;
+                core.work = Some(work);
                 core.topology = Some(topology);
                 Ok(())
             }
