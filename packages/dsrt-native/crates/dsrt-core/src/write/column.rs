@@ -111,7 +111,10 @@ mod tests {
                 _ => {
                     let width = values.len() / 3;
                     assert!(values[width..2 * width].iter().all(|byte| *byte == 0));
-                    assert_eq!(values[..width], values[..width]);
+                    // The last four bytes of a view say where its content lies, which is another place each time.
+                    let same = width.min(12);
+                    assert_eq!(values[..same], values[2 * width..][..same]);
+                    assert!(values[..same].iter().any(|byte| *byte != 0));
                 }
             }
             assert!(column(&kind.name(), &[value]).nulls().is_none());
