@@ -156,6 +156,17 @@ impl ColumnType {
         }
     }
 
+    /// What an array of its values holds; none for strings, which are no array.
+    pub const fn element(self) -> Option<Element> {
+        match self {
+            Self::Number(dtype) => Some(Element::Plain(dtype)),
+            Self::Date => Some(Element::Date),
+            Self::Timestamp(unit, _) => Some(Element::Timestamp(unit)),
+            Self::Duration(unit) => Some(Element::Duration(unit)),
+            Self::String | Self::Binary => None,
+        }
+    }
+
     /// The Arrow type of its columns, as the format stores them.
     pub fn arrow(self) -> DataType {
         let unit = |unit| match unit {

@@ -17,7 +17,7 @@ pub(super) struct ExtraSource {
 impl Source for ExtraSource {
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let (column, rows) = (&*self.column, rows.rows);
-        match element(column.kind()) {
+        match column.kind().element() {
             Some(element) => {
                 check_nulls(column, rows).map_err(|error| error.in_field(&self.name))?;
                 let values = spans.reserve(rows.len() as u64 * element.size() as u64)?;
@@ -38,17 +38,6 @@ impl Source for ExtraSource {
                 Ok(Box::new(Strings { column, rows, values, offsets, valid }))
             }
         }
-    }
-}
-
-/// What an array of this column holds; None for strings.
-pub fn element(kind: ColumnType) -> Option<Element> {
-    match kind {
-        ColumnType::Number(dtype) => Some(Element::Plain(dtype)),
-        ColumnType::Date => Some(Element::Date),
-        ColumnType::Timestamp(unit, _) => Some(Element::Timestamp(unit)),
-        ColumnType::Duration(unit) => Some(Element::Duration(unit)),
-        ColumnType::String | ColumnType::Binary => None,
     }
 }
 
@@ -139,5 +128,5 @@ fn broken() -> Error {
 
 /// Whether a column of this type can hold a null in a batch.
 pub fn takes_nulls(kind: ColumnType) -> bool {
-    element(kind).is_none()
+    kind.element().is_none()
 }

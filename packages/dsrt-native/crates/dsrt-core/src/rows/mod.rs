@@ -13,7 +13,6 @@ mod weights;
 
 pub use builtin::NAMES as BUILT_IN;
 pub use column::Column;
-pub use extra::element;
 pub use population::{Places, Population};
 pub use projection::Projection;
 pub use weights::Weights;

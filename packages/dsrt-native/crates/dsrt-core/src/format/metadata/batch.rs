@@ -136,7 +136,7 @@ impl Buffers {
         if needed.is_none_or(|needed| values.len < needed) {
             return Err(SHORT);
         }
-        if views && values.len % 16 != 0 {
+        if views && values.len % VIEW != 0 {
             return Err("has a part of a view");
         }
         let mut data = Vec::new();
@@ -161,12 +161,10 @@ impl Buffers {
     }
 }
 
+/// Bytes of a view.
+const VIEW: u64 = 16;
+
 /// Bytes of one value in the values buffer; bool has bits.
 pub(super) fn width(kind: ColumnType) -> u64 {
-    match kind {
-        ColumnType::Number(dtype) => dtype.size() as u64,
-        ColumnType::String | ColumnType::Binary => 16,
-        ColumnType::Date => 4,
-        ColumnType::Timestamp(..) | ColumnType::Duration(_) => 8,
-    }
+    kind.element().map_or(VIEW, |element| element.size() as u64)
 }

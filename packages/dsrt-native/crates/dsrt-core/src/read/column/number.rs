@@ -3,7 +3,7 @@
 use super::super::gather::{Damage, Id, Planned, Rows};
 use super::Column;
 use crate::batch::{Layout, Span, Spans};
-use crate::dtype::{ColumnType, DType, Element};
+use crate::dtype::{DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::Extent;
 
@@ -17,13 +17,7 @@ pub(super) struct Numbers<'a> {
 
 impl<'a> Numbers<'a> {
     pub(super) fn plan(column: Column<'a>, rows: Rows<'a>, spans: &mut Spans) -> Result<Self> {
-        let element = match column.source.kind {
-            ColumnType::Number(dtype) => Element::Plain(dtype),
-            ColumnType::Date => Element::Date,
-            ColumnType::Timestamp(unit, _) => Element::Timestamp(unit),
-            ColumnType::Duration(unit) => Element::Duration(unit),
-            ColumnType::String | ColumnType::Binary => return Err(lost()),
-        };
+        let element = column.source.kind.element().ok_or_else(lost)?;
         let values = spans.reserve((rows.len() as u64).saturating_mul(element.size() as u64))?;
         Ok(Self { column, rows, element, values })
     }
