@@ -10,7 +10,7 @@ use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::read::gather::VALID;
-use crate::read::{PayloadSource, Source};
+use crate::read::{Cache, PayloadSource, Source};
 
 /// Columns of a batch, in order.
 pub struct Projection {
@@ -32,11 +32,14 @@ impl Projection {
 impl Population {
     /// The payload fields that every cache has, in the order of the first one.
     pub fn fields(&self) -> Vec<&Field> {
-        let Some((first, others)) = self.caches().split_first() else { return Vec::new() };
-        let everywhere = |field: &&Field| {
-            others.iter().all(|cache| cache.manifest().fields.iter().any(|entry| entry.field.name == field.name))
-        };
-        first.manifest().fields.iter().map(|entry| &entry.field).filter(everywhere).collect()
+        let Some(first) = self.caches().first() else { return Vec::new() };
+        let fields = first.manifest().fields.iter().map(|entry| &entry.field);
+        fields.filter(|field| self.has_field(&field.name)).collect()
+    }
+
+    fn has_field(&self, name: &str) -> bool {
+        let has = |cache: &Cache| cache.manifest().fields.iter().any(|entry| *entry.field.name == *name);
+        self.caches().iter().all(has)
     }
 
     /// The stored columns that every cache has, but for `weight`, then the extra columns.
@@ -92,7 +95,7 @@ impl Population {
         if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
             return Ok(Box::new(ExtraSource { name: name.into(), column: column.clone() }));
         }
-        if self.fields().iter().any(|field| *field.name == *name) {
+        if self.has_field(name) {
             return Ok(Box::new(PayloadSource::new(self.caches().clone(), name)?));
         }
         if self.columns()?.iter().any(|(column, _)| **column == *name) {
