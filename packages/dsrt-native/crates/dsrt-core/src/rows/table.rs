@@ -26,7 +26,7 @@ impl Population {
             let name: Arc<str> = field.name().as_str().into();
             match &*name {
                 "cache_id" | "sample_id" => {}
-                "weight" => weights = Weights::Partial(weights_of(schema, batches)?),
+                "weight" => weights = weights_of(schema, batches)?,
                 _ => columns.push((name, joined(schema, batches, field.name())?)),
             }
         }
@@ -98,11 +98,18 @@ fn identity<'a>(batch: &'a RecordBatch, name: &str, before: usize) -> Result<&'a
     }
 }
 
-fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Option<f64>>> {
+fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Weights> {
     let weights = joined(schema, batches, "weight")?;
     match weights.data_type() {
-        DataType::Float64 => Ok(weights.as_primitive::<Float64Type>().iter().collect()),
-        DataType::Null => Ok(vec![None; weights.len()]),
+        DataType::Float64 => {
+            let weights = weights.as_primitive::<Float64Type>();
+            Ok(match weights.null_count() {
+                nulls if nulls == weights.len() => Weights::None,
+                0 => Weights::Given(weights.values().to_vec()),
+                _ => Weights::Partial(weights.iter().collect()),
+            })
+        }
+        DataType::Null => Ok(Weights::None),
         other => Err(Error::new(Kind::Schema, format!("column weight is {other}; it must be float64"))),
     }
 }
