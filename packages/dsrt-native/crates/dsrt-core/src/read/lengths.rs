@@ -12,14 +12,13 @@ impl Cache {
     /// Planned from the indexes alone, each proven as a whole by its digest (R039); nothing is decoded.
     pub fn lengths(&self, field: usize) -> Result<Vec<u64>> {
         let reader = self.field(field)?;
+        let too_many = || Error::new(Kind::Memory, "the lengths of all records do not fit the memory");
+        let samples = usize::try_from(self.len()).map_err(|_| too_many())?;
         let mut lengths = Vec::new();
-        let samples = usize::try_from(self.len()).ok();
-        samples
-            .and_then(|samples| lengths.try_reserve_exact(samples).ok())
-            .ok_or_else(|| Error::new(Kind::Memory, "the lengths of all records do not fit the memory"))?;
+        lengths.try_reserve_exact(samples).map_err(|_| too_many())?;
         let itemsize = reader.field()?.dtype.size() as u64;
         if let Some(bytes) = dense_bytes(reader.field()?) {
-            lengths.resize(lengths.capacity().min(samples.unwrap_or(0)), bytes / itemsize);
+            lengths.resize(samples, bytes / itemsize);
             return Ok(lengths);
         }
         for number in 0..self.manifest().shards.len() as u32 {

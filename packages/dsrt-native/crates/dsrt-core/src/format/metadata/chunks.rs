@@ -63,9 +63,15 @@ impl Chunks {
         let threads = cpus.min(THREADS).min(chunks / 4).max(1);
         let prove = |first: usize| (first..chunks).step_by(threads).try_for_each(|chunk| self.prove(chunk as u64));
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || prove(first))).collect();
+            // What the system has no thread for is proven here.
+            let start = |first| (first, std::thread::Builder::new().spawn_scoped(scope, move || prove(first)));
+            let others: Vec<_> = (1..threads).map(start).collect();
             let mut result = prove(0);
-            for other in others {
+            for (first, other) in others {
+                let Ok(other) = other else {
+                    result = result.and_then(|()| prove(first));
+                    continue;
+                };
                 let panicked = |_| Err(Error::new(Kind::Internal, "a thread that proves metadata panicked"));
                 result = result.and(other.join().unwrap_or_else(panicked));
             }
