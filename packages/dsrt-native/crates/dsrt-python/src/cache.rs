@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dsrt_core::field::{Field, FieldKind};
+use dsrt_core::format::checksum::hex;
 use dsrt_core::read::Cache;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyTuple};
@@ -36,7 +37,7 @@ impl PyCache {
     }
 
     fn __len__(&self) -> usize {
-        // A cache of more samples than the address space is refused when it is opened.
+        // Fewer than 2^46: a manifest of 64 MiB, the longest, lists no more than 2^25 shards of 2^20 samples.
         self.0.len() as usize
     }
 
@@ -103,9 +104,4 @@ impl PyCache {
             Ok(())
         })
     }
-}
-
-/// A digest in lower-case hex.
-pub fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryViewArray, BooleanArray, StringViewArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use dsrt_core::dtype::{ColumnType, DType};
+use dsrt_core::dtype::{ColumnType, DType, Element};
 use dsrt_core::{Error, Kind};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -14,6 +14,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::arrow::{columns_of_table, import_array, import_table};
 use crate::error::detached;
+use crate::memory::numbers;
 
 /// Columns by name: a table, or a list of names and columns. A column is Arrow data, or a type word with the bytes
 /// of an array, or a type word with a list of strings.
@@ -46,22 +47,19 @@ fn column(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
             Ok(Arc::new(BinaryViewArray::from_iter(strings)))
         }
         kind => {
-            let bytes = PyBuffer::<u8>::get(&data)?.to_vec(data.py())?;
-            detached(data.py(), || numbers(kind, &bytes))
+            let bytes = PyBuffer::<u8>::get(&data)?;
+            detached(data.py(), || array(kind, numbers(&bytes)?))
         }
     }
 }
 
-/// An array of the numbers that lie in `bytes`, native and back to back.
-fn numbers(kind: ColumnType, bytes: &[u8]) -> dsrt_core::Result<ArrayRef> {
-    let wide = match kind {
-        ColumnType::Number(DType::Bool) => {
-            return Ok(Arc::new(BooleanArray::from_iter(bytes.iter().map(|byte| Some(*byte != 0)))));
-        }
-        ColumnType::Number(dtype) => dtype.size(),
-        ColumnType::Date => 4,
-        _ => 8,
-    };
-    let data = ArrayData::builder(kind.arrow()).len(bytes.len() / wide).add_buffer(Buffer::from(bytes)).build();
+/// An array of the values that lie in `bytes`, native and back to back.
+fn array(kind: ColumnType, bytes: Vec<u8>) -> dsrt_core::Result<ArrayRef> {
+    if kind == ColumnType::Number(DType::Bool) {
+        return Ok(Arc::new(BooleanArray::from_iter(bytes.iter().map(|byte| Some(*byte != 0)))));
+    }
+    let wide = kind.element().map_or(1, Element::size);
+    let values = ArrayData::builder(kind.arrow()).len(bytes.len() / wide).add_buffer(Buffer::from_vec(bytes));
+    let data = values.align_buffers(true).build();
     data.map(make_array).map_err(|error| Error::new(Kind::Internal, format!("a column of {}: {error}", kind.name())))
 }

@@ -28,7 +28,7 @@ pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> dsrt_core::Result<T>) 
 
 /// A panic is a defect of ours. `PyO3` would make it a `BaseException`, which no `except Exception` sees.
 fn caught<T>(work: impl FnOnce() -> dsrt_core::Result<T>) -> dsrt_core::Result<T> {
-    // Nothing of `work` is used after a panic, and the core's shared state is guarded by locks that poison.
+    // What `work` changes is either gone after a panic or changed in one step: the core's locks are held for moments.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload.as_ref())))
 }
 

@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 
 use crate::batch::PyBatch;
 use crate::error::detached;
-use crate::memory::{PythonMemory, View};
+use crate::memory::{PythonMemory, View, numbers};
 use crate::order::order_named;
 use crate::population::PyPopulation;
 use crate::state::{state_dict, state_of};
@@ -140,8 +140,7 @@ impl PyLoader {
     }
 
     fn reweight(&self, py: Python<'_>, weights: PyBuffer<f64>) -> PyResult<()> {
-        let weights = weights.to_vec(py)?;
-        self.run(py, |loader| loader.reweight(weights))
+        self.run(py, |loader| loader.reweight(numbers(&weights)?))
     }
 
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyMemoryView>>> {
@@ -174,12 +173,8 @@ impl Drop for PyLoader {
 }
 
 fn last_named(name: &str) -> dsrt_core::Result<Last> {
-    match name {
-        "drop" => Ok(Last::Drop),
-        "pad" => Ok(Last::Pad),
-        "short" => Ok(Last::Short),
-        _ => Err(Error::new(Kind::Value, format!("last={name:?}: expected 'drop', 'pad' or 'short'"))),
-    }
+    let unknown = || Error::new(Kind::Value, format!("last={name:?}: expected 'drop', 'pad' or 'short'"));
+    Last::parse(name).ok_or_else(unknown)
 }
 
 /// The CPUs that this process may use, by affinity and by the limits of its control group.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use crate::error::{attached, detached};
-use crate::memory::View;
+use crate::memory::{View, numbers};
 
 /// The order of that name.
 pub fn order_named(py: Python<'_>, name: &str) -> PyResult<Order> {
@@ -27,8 +27,8 @@ pub fn order_rows<'py>(
     weights: Option<PyBuffer<f64>>,
 ) -> PyResult<Bound<'py, PyMemoryView>> {
     let order = order_named(py, order)?;
-    let weights = weights.map(|weights| weights.to_vec(py)).transpose()?;
     let rows = detached(py, || {
+        let weights = weights.as_ref().map(numbers).transpose()?;
         let sampler = Sampler::new(order, seed, n, weights.as_deref())?;
         let mut rows = room(count)?;
         let mut positions = room(count)?;

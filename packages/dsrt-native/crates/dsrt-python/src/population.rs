@@ -1,6 +1,7 @@
 //! Populations: rows over caches.
 
 use dsrt_core::batch::Heap;
+use dsrt_core::format::checksum::hex;
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
 use pyo3::buffer::PyBuffer;
@@ -9,10 +10,10 @@ use pyo3::types::PyMemoryView;
 
 use crate::arrow::import_table;
 use crate::batch::PyBatch;
-use crate::cache::{FieldDescription, PyCache, field_description, hex};
+use crate::cache::{FieldDescription, PyCache, field_description};
 use crate::column::named_columns;
 use crate::error::detached;
-use crate::memory::View;
+use crate::memory::{View, numbers};
 
 /// Rows over caches.
 #[pyclass(frozen, name = "Population", module = "dsrt_native._native")]
@@ -30,10 +31,12 @@ impl PyPopulation {
         columns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let caches = opened(&caches);
-        let rows = rows.map(|rows| rows.to_vec(py)).transpose()?;
-        let weights = given(py, weights)?.map_or(Weights::Stored, Weights::Given);
         let columns = columns.map(named_columns).transpose()?.unwrap_or_default();
-        detached(py, || Population::new(caches, rows, weights, columns)).map(Self)
+        detached(py, || {
+            let rows = rows.as_ref().map(numbers).transpose()?;
+            Population::new(caches, rows, given(weights.as_ref(), Weights::Stored)?, columns)
+        })
+        .map(Self)
     }
 
     #[staticmethod]
@@ -44,8 +47,7 @@ impl PyPopulation {
     }
 
     fn with_weights(&self, py: Python<'_>, weights: Option<PyBuffer<f64>>) -> PyResult<Self> {
-        let weights = given(py, weights)?.map_or(Weights::None, Weights::Given);
-        detached(py, || self.0.with_weights(weights)).map(Self)
+        detached(py, || self.0.with_weights(given(weights.as_ref(), Weights::None)?)).map(Self)
     }
 
     fn __len__(&self) -> usize {
@@ -87,11 +89,10 @@ impl PyPopulation {
     }
 
     fn gather(&self, py: Python<'_>, rows: PyBuffer<u64>, names: Option<Vec<String>>, mask: bool) -> PyResult<PyBatch> {
-        let rows = rows.to_vec(py)?;
         let on_damage = if mask { OnDamage::Mask } else { OnDamage::Raise };
         let batch = detached(py, || {
             let projection = self.0.project(names.as_deref(), mask)?;
-            self.0.gather(&projection, &rows, &Heap, on_damage)
+            self.0.gather(&projection, &numbers(&rows)?, &Heap, on_damage)
         })?;
         Ok(PyBatch::new(batch))
     }
@@ -119,6 +120,6 @@ fn opened(caches: &[PyRef<'_, PyCache>]) -> Vec<Cache> {
     caches.iter().map(|cache| cache.0.clone()).collect()
 }
 
-fn given(py: Python<'_>, weights: Option<PyBuffer<f64>>) -> PyResult<Option<Vec<f64>>> {
-    weights.map(|weights| weights.to_vec(py)).transpose()
+fn given(weights: Option<&PyBuffer<f64>>, otherwise: Weights) -> dsrt_core::Result<Weights> {
+    weights.map_or(Ok(otherwise), |weights| numbers(weights).map(Weights::Given))
 }

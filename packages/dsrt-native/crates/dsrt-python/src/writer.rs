@@ -1,7 +1,7 @@
 //! The writer, one sample at a time.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::field::{Codec, Field, FieldKind};
@@ -69,7 +69,7 @@ impl PyWriter {
         shard_bytes: u64,
         replace: bool,
     ) -> PyResult<Self> {
-        attached(py, || {
+        let (inputs, columns, options) = attached(py, || {
             let (mut inputs, mut specs, mut columns) = (Vec::new(), Vec::new(), Vec::new());
             for spec in fields {
                 let key = PyString::intern(py, &spec.name).unbind();
@@ -93,9 +93,11 @@ impl PyWriter {
                 shard_bytes,
                 replace,
             };
-            let writer = Writer::create(&path, options)?;
-            Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns })
-        })
+            Ok((inputs, columns, options))
+        })?;
+        // It may have to remove what a dead writer left, and makes dictionaries durable.
+        let writer = detached(py, || Writer::create(&path, options))?;
+        Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns })
     }
 
     /// Appends one sample, given as a dict.
@@ -145,6 +147,15 @@ impl PyWriter {
                 Ok(())
             }),
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for PyWriter {
+    /// Removes what was written and not published: that may be many files.
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            Python::attach(|py| py.detach(|| drop(writer)));
         }
     }
 }
