@@ -119,17 +119,11 @@ impl PyWriter {
         let records: Vec<_> =
             records.iter().map(|held| Record { bytes: held.data.as_bytes(), shape: &held.shape }).collect();
         let row: Vec<Value<'_>> = row.iter().map(HeldValue::as_value).collect();
-        if writer.is_brief(&records) {
+        if writer.is_brief(&records, &row) {
             attached(py, || writer.append(&records, &row))
         } else {
             detached(py, || writer.append(&records, &row))
         }
-    }
-
-    /// Samples appended so far.
-    #[getter]
-    fn count(&self) -> PyResult<u64> {
-        self.open()?.as_ref().map(Writer::count).ok_or_else(closed)
     }
 
     /// Completes and publishes the cache: its samples, its digest, and warnings.

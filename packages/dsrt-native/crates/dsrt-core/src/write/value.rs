@@ -149,6 +149,15 @@ fn too_long(len: usize) -> Option<String> {
 }
 
 impl Value<'_> {
+    /// Bytes of a string; 0 for all others.
+    pub(super) fn string_bytes(self) -> usize {
+        match self {
+            Value::Str(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Value::Null => "None",

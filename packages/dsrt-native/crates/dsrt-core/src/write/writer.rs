@@ -106,9 +106,9 @@ impl Writer {
         }
     }
 
-    /// Whether appending these records takes some microseconds: nothing large is encoded, no file is touched.
-    pub fn is_brief(&self, records: &[Record<'_>]) -> bool {
-        self.open.as_ref().is_none_or(|open| open.is_brief(records))
+    /// Whether appending this sample takes some microseconds: nothing large is encoded or copied, no file is touched.
+    pub fn is_brief(&self, records: &[Record<'_>], row: &[Value<'_>]) -> bool {
+        self.open.as_ref().is_none_or(|open| open.is_brief(records, row))
     }
 
     /// Samples appended so far.
@@ -153,12 +153,13 @@ impl Open {
         }
     }
 
-    fn is_brief(&self, records: &[Record<'_>]) -> bool {
+    fn is_brief(&self, records: &[Record<'_>], row: &[Value<'_>]) -> bool {
+        let strings: usize = row.iter().map(|value| value.string_bytes()).sum();
         let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
         // What zstd may add to a small record that it cannot compress, with room to spare.
         let stored = bytes + 64;
         let limit = self.options.shard_bytes;
-        bytes <= BRIEF
+        bytes.max(strings) <= BRIEF
             && (1..self.options.samples_per_shard - 1).contains(&self.in_shard)
             && self.shard.iter().all(|shard| shard.has_room(stored) && shard.stored() + (stored as u64) < limit)
             && !self.table.as_ref().is_some_and(Table::is_almost_full)
