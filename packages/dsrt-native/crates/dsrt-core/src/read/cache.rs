@@ -96,11 +96,6 @@ impl Cache {
         self.0.verify
     }
 
-    /// Whether it was closed.
-    pub fn is_closed(&self) -> bool {
-        self.0.files.load().is_none()
-    }
-
     /// The metadata, one row per sample; its outline is read and checked if it was not yet (R030, R041, R042, R045).
     pub fn table(&self) -> Result<Arc<Table>> {
         let files = self.files()?;

@@ -91,6 +91,9 @@ pub(super) fn nulls(population: &Population, name: &str) -> Result<Option<(u64, 
     population.selection().for_each_run(|first, count| {
         let Some((table, column)) = tables.get(first.cache as usize) else { return };
         for sample in first.sample..first.sample + count {
+            if failed.is_err() {
+                return;
+            }
             match table.is_null(*column, sample) {
                 Ok(true) => found = Some(found.map_or((1, row), |(count, first)| (count + 1, first))),
                 Ok(false) => {}

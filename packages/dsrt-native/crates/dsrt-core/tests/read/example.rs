@@ -87,7 +87,7 @@ fn a_closed_cache_refuses_reads_and_views_of_it_live_on() {
     cache.close();
     let error = gather_field(&clone, "image", &[0], OnDamage::Mask).err().unwrap();
     assert_eq!((error.kind(), error.place().cache.as_deref()), (Kind::State, Some(&**clone.path())));
-    assert!(clone.is_closed() && clone.lengths(2).is_err() && clone.slice(0, 0, 1).is_err());
+    assert!(clone.table().is_err() && clone.lengths(2).is_err() && clone.slice(0, 0, 1).is_err());
     assert_eq!((clone.len(), slice[0], slice[35]), (5, 0, 2));
 }
 
