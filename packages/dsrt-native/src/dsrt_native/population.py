@@ -45,8 +45,8 @@ class Population:
             interface.
 
     Raises:
-        SchemaError: A column's name or type is illegal; two caches are the same one; a length is not that of
-            the rows.
+        SchemaError: A column's name or type is illegal; a length is not that of the rows.
+        FormatError: Two caches are the same one (R072).
         IndexError: A row is out of range; the message names it.
         ValueError: A weight is negative or not finite; the message names the row.
     """
