@@ -171,6 +171,18 @@ pub enum Layout {
     },
 }
 
+/// Writes the offsets of a [`Layout`]: where items of these lengths begin that lie back to back, and where the last ends.
+pub fn fill_offsets(buffer: &mut [u8], lengths: impl Iterator<Item = u64>) {
+    let mut offset = 0u64;
+    let ends = lengths.map(|length| {
+        offset += length;
+        offset
+    });
+    for (to, offset) in buffer.as_chunks_mut::<8>().0.iter_mut().zip(std::iter::once(0).chain(ends)) {
+        *to = offset.to_ne_bytes();
+    }
+}
+
 /// One named column of a batch.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -208,6 +220,15 @@ mod tests {
         c.of_mut(buffer.bytes_mut()).unwrap().fill(7);
         assert_eq!(c.of(buffer.bytes()).unwrap(), [7; 65]);
         assert!(Span { at: 128, len: 2 }.of(buffer.bytes()).is_err());
+    }
+
+    #[test]
+    fn offsets_are_the_beginnings_and_the_end() {
+        let mut buffer = [7; 32];
+        fill_offsets(&mut buffer, [3, 0, 5].into_iter());
+        assert_eq!(buffer.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b)).collect::<Vec<_>>(), [0, 3, 3, 8]);
+        fill_offsets(&mut buffer[..8], std::iter::empty());
+        assert_eq!(buffer[..8], [0; 8]);
     }
 
     #[test]

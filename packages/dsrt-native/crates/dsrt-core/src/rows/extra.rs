@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::column::Column;
-use crate::batch::{Layout, Span, Spans};
+use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::dtype::{ColumnType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::read::{Damage, Planned, Rows, Source};
@@ -24,18 +24,13 @@ impl Source for ExtraSource {
                 Ok(Box::new(Numbers { column, rows, element, values }))
             }
             None => {
-                let mut bytes = 0u64;
-                let mut any_null = false;
-                for row in rows {
-                    match string(column, *row)? {
-                        Some(value) => bytes += value.len() as u64,
-                        None => any_null = true,
-                    }
-                }
-                let values = spans.reserve(bytes)?;
+                let strings = strings(column, rows)?;
+                let values = spans.reserve(strings.iter().map(length).sum())?;
                 let offsets = spans.reserve((rows.len() as u64 + 1) * 8)?;
+                let any_null = strings.iter().any(Option::is_none);
                 let valid = any_null.then(|| spans.reserve(rows.len() as u64)).transpose()?;
-                Ok(Box::new(Strings { column, rows, values, offsets, valid }))
+                let text = column.kind() == ColumnType::String;
+                Ok(Box::new(Strings { text, strings, values, offsets, valid }))
             }
         }
     }
@@ -80,8 +75,9 @@ impl Planned for Numbers<'_> {
 }
 
 struct Strings<'a> {
-    column: &'a Column,
-    rows: &'a [u64],
+    text: bool,
+    /// None for null.
+    strings: Vec<Option<&'a [u8]>>,
     values: Span,
     offsets: Span,
     valid: Option<Span>,
@@ -89,37 +85,39 @@ struct Strings<'a> {
 
 impl Planned for Strings<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
-        let Self { column, rows, values, offsets, valid } = *self;
-        let mut end = 0usize;
-        write_offset(buffer, offsets, 0, end)?;
-        for (place, row) in rows.iter().enumerate() {
-            let value = string(column, *row)?;
-            if let Some(valid) = valid {
-                *valid.of_mut(buffer)?.get_mut(place).ok_or_else(broken)? = u8::from(value.is_some());
-            }
-            let value = value.unwrap_or_default();
-            let to = values.of_mut(buffer)?.get_mut(end..end + value.len()).ok_or_else(broken)?;
-            to.copy_from_slice(value);
-            end += value.len();
-            write_offset(buffer, offsets, place + 1, end)?;
+        let Self { text, strings, values, offsets, valid } = *self;
+        let mut rest = values.of_mut(buffer)?;
+        for string in strings.iter().flatten() {
+            let (to, after) = rest.split_at_mut_checked(string.len()).ok_or_else(broken)?;
+            to.copy_from_slice(string);
+            rest = after;
         }
-        let text = column.kind() == ColumnType::String;
+        fill_offsets(offsets.of_mut(buffer)?, strings.iter().map(length));
+        if let Some(valid) = valid {
+            for (to, string) in valid.of_mut(buffer)?.iter_mut().zip(&strings) {
+                *to = string.is_some().into();
+            }
+        }
         Ok(Layout::Strings { text, values, offsets, valid })
     }
 }
 
-fn write_offset(buffer: &mut [u8], offsets: Span, place: usize, end: usize) -> Result<()> {
-    let to = offsets.of_mut(buffer)?.get_mut(place * 8..place * 8 + 8).ok_or_else(broken)?;
-    to.copy_from_slice(&(end as u64).to_ne_bytes());
-    Ok(())
+fn length(string: &Option<&[u8]>) -> u64 {
+    string.map_or(0, |string| string.len() as u64)
+}
+
+fn strings<'a>(column: &'a Column, rows: &[u64]) -> Result<Vec<Option<&'a [u8]>>> {
+    let mut strings = Vec::new();
+    let refused = |_| Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples");
+    strings.try_reserve_exact(rows.len()).map_err(refused)?;
+    for row in rows {
+        strings.push(if column.is_null(*row as usize) { None } else { Some(bytes(column, *row)?) });
+    }
+    Ok(strings)
 }
 
 fn bytes(column: &Column, row: u64) -> Result<&[u8]> {
     usize::try_from(row).ok().and_then(|row| column.bytes(row)).ok_or_else(broken)
-}
-
-fn string(column: &Column, row: u64) -> Result<Option<&[u8]>> {
-    if column.is_null(row as usize) { Ok(None) } else { bytes(column, row).map(Some) }
 }
 
 fn broken() -> Error {

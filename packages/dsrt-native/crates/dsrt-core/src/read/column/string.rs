@@ -2,7 +2,7 @@
 
 use super::super::gather::{Damage, Id, Planned, Rows};
 use super::Column;
-use crate::batch::{Layout, Span, Spans};
+use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::{Extent, View, follow};
 
@@ -72,15 +72,8 @@ impl Planned for Strings<'_> {
                 rest = after;
             }
         }
-        let mut offset = 0;
-        let ends = self.views.iter().map(|view| {
-            offset += view.map_or(0, |view| view.content.len);
-            offset
-        });
-        let offsets = self.offsets.of_mut(buffer)?.as_chunks_mut::<8>().0;
-        for (to, offset) in offsets.iter_mut().zip(std::iter::once(0).chain(ends)) {
-            *to = offset.to_ne_bytes();
-        }
+        let lengths = self.views.iter().map(|view| view.map_or(0, |view| view.content.len));
+        fill_offsets(self.offsets.of_mut(buffer)?, lengths);
         if let Some(valid) = self.valid {
             for (to, view) in valid.of_mut(buffer)?.iter_mut().zip(&self.views) {
                 *to = view.is_some().into();

@@ -3,7 +3,7 @@
 use super::super::gather::{Damage, Id, Planned, Rows};
 use super::super::shard::{Record, axes};
 use super::{Readers, reserved, too_large};
-use crate::batch::{Layout, Span, Spans};
+use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
 use crate::format::codec::decode;
@@ -108,7 +108,8 @@ impl Planned for Ragged<'_> {
         }
         self.items = items;
         let field = self.readers.field()?;
-        fill_offsets(&self.items, field.dtype.size() as u64, self.offsets.of_mut(buffer)?);
+        let itemsize = field.dtype.size() as u64;
+        fill_offsets(self.offsets.of_mut(buffer)?, self.items.iter().map(|item| item.record.size / itemsize));
         let offsets = self.offsets;
         Ok(match field.kind {
             FieldKind::Ragged(ndim) => {
@@ -128,18 +129,6 @@ fn check_text(bytes: &[u8]) -> Result<()> {
         let message = format!("the text is not UTF-8 from byte {} on", error.valid_up_to());
         Error::rule(Kind::Format, 38, message)
     })
-}
-
-/// Writes where records begin, in elements, and where the last one ends.
-fn fill_offsets(items: &[Item], itemsize: u64, buffer: &mut [u8]) {
-    let mut offset = 0;
-    let ends = items.iter().map(|item| {
-        offset += item.record.size / itemsize;
-        offset
-    });
-    for (to, offset) in buffer.as_chunks_mut::<8>().0.iter_mut().zip(std::iter::once(0).chain(ends)) {
-        *to = offset.to_ne_bytes();
-    }
 }
 
 fn lost() -> Error {
