@@ -70,8 +70,8 @@ def check_batch(specs, wanted, batch, columns):
 
 
 @EXAMPLES
-@given(dataset=datasets(), shard=st.integers(1, 5), threads=st.integers(1, 3), data=st.data())
-def test_native_reads_what_the_reference_writes(dataset, shard, threads, data):
+@given(dataset=datasets(), shard=st.integers(1, 5), data=st.data())
+def test_native_reads_what_the_reference_writes(dataset, shard, data):
     specs, columns, samples = dataset
     with Folder() as folder:
         reference.write(folder / "c", specs, samples, columns, samples_per_shard=shard)
