@@ -115,7 +115,12 @@ class Population:
 
 @final
 class Pass:
-    """What `Loader.next` goes on with."""
+    """What `Loader.next` goes on with; begins at its first call."""
+
+    @staticmethod
+    def window() -> Pass: ...
+    @staticmethod
+    def steps(count: int | None) -> Pass: ...
 
 @final
 class Loader:
@@ -141,9 +146,7 @@ class Loader:
     @property
     def has_topology(self) -> bool: ...
     def set_topology(self, rank: int, world_size: int) -> None: ...
-    def begin_pass(self) -> Pass: ...
-    def begin_steps(self, steps: int | None) -> Pass: ...
-    def next(self, begun: Pass) -> Batch | None:
+    def next(self, taken: Pass) -> Batch | None:
         """The next batch, or None at the end."""
     @property
     def position(self) -> int: ...

@@ -102,7 +102,7 @@ class LoaderBase:
 
     def __iter__(self) -> Iterator[Batch]:
         """Return one pass: the batches of a window. It begins at its first `next`."""
-        return _Pass(self, self._native.begin_pass)
+        return _Pass(self, _native.Pass.window())
 
     def steps(self, n: int | None = None) -> Iterator[Batch]:
         """Return the next `n` batches of the stream, or endlessly many.
@@ -114,7 +114,7 @@ class LoaderBase:
             ValueError: `n` is negative.
         """
         count = None if n is None else whole("n", n, 0)
-        return _Pass(self, lambda: self._native.begin_steps(count))
+        return _Pass(self, _native.Pass.steps(count))
 
     def __len__(self) -> int:
         """Return the number of batches of a whole window, on this rank."""
@@ -235,16 +235,13 @@ class LoaderBase:
 class _Pass(Iterator[Batch]):
     """The batches of one pass or of some steps. Not a generator: an exception must not end it."""
 
-    def __init__(self, loader: LoaderBase, begin: Callable[[], _native.Pass]) -> None:
+    def __init__(self, loader: LoaderBase, native: _native.Pass) -> None:
         self._loader = loader
-        self._begin = begin
-        self._begun: _native.Pass | None = None
+        self._native = native
 
     def __next__(self) -> Batch:
-        if self._begun is None:
-            self._loader._settle()
-            self._begun = self._begin()
-        batch = self._loader._native.next(self._begun)
+        self._loader._settle()
+        batch = self._loader._native.next(self._native)
         if batch is None:
             raise StopIteration
         return self._loader._deliver(batch)

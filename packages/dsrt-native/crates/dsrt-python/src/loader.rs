@@ -29,9 +29,22 @@ const SLICE: Duration = Duration::from_millis(20);
 #[pyclass(frozen, name = "Loader", module = "dsrt_native._native")]
 pub struct PyLoader(Option<Loader>);
 
-/// A pass or some steps that have begun.
+/// A pass or some steps, which begin at their first `next`.
 #[pyclass(frozen, name = "Pass", module = "dsrt_native._native")]
 pub struct PyPass(Pass);
+
+#[pymethods]
+impl PyPass {
+    #[staticmethod]
+    fn window() -> Self {
+        Self(Pass::window())
+    }
+
+    #[staticmethod]
+    fn steps(count: Option<u64>) -> Self {
+        Self(Pass::steps(count))
+    }
+}
 
 type StatsTuple<'py> = (u64, u64, f64, f64, f64, f64, usize, Bound<'py, PyTuple>);
 
@@ -92,17 +105,9 @@ impl PyLoader {
         self.run(py, |loader| loader.set_topology(rank, world_size))
     }
 
-    fn begin_pass(&self, py: Python<'_>) -> PyResult<PyPass> {
-        self.run(py, Loader::begin_pass).map(PyPass)
-    }
-
-    fn begin_steps(&self, py: Python<'_>, steps: Option<u64>) -> PyResult<PyPass> {
-        self.run(py, |loader| loader.begin_steps(steps)).map(PyPass)
-    }
-
     /// The next batch, or None at the end.
-    fn next(&self, py: Python<'_>, begun: &Bound<'_, PyPass>) -> PyResult<Option<PyBatch>> {
-        let pass = &begun.get().0;
+    fn next(&self, py: Python<'_>, taken: &Bound<'_, PyPass>) -> PyResult<Option<PyBatch>> {
+        let pass = &taken.get().0;
         loop {
             match self.run(py, |loader| loader.next(pass, SLICE))? {
                 Next::Batch(batch) => return Ok(Some(PyBatch::new(batch))),

@@ -1,7 +1,7 @@
 //! The loader: a population streamed in an order, in batches gathered ahead.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::batches::{Batches, Made};
@@ -24,10 +24,35 @@ pub struct Loader {
     pub(super) core: Brief<Core>,
 }
 
-/// A pass over a window, or `steps()`, that has begun.
+/// A pass over a window, or `steps()`. It begins when [`Loader::next`] is first called with it.
 pub struct Pass {
-    number: u64,
+    run: Asked,
+    /// Counted by the stream, from 1; 0 before it has begun.
+    number: AtomicU64,
     exhausted: AtomicBool,
+}
+
+/// What a pass is to be, once it begins.
+#[derive(Clone, Copy)]
+enum Asked {
+    Window,
+    Steps(Option<u64>),
+}
+
+impl Pass {
+    /// A pass over one window.
+    pub fn window() -> Self {
+        Self::new(Asked::Window)
+    }
+
+    /// So many steps from where the stream stands when they begin, or steps without end.
+    pub fn steps(count: Option<u64>) -> Self {
+        Self::new(Asked::Steps(count))
+    }
+
+    fn new(run: Asked) -> Self {
+        Self { run, number: AtomicU64::new(0), exhausted: AtomicBool::new(false) }
+    }
 }
 
 /// What [`Loader::next`] found.
@@ -86,22 +111,22 @@ impl Loader {
         }
     }
 
-    /// Begins a pass over one window, and ends what is running. To be called at its first `next`.
-    pub fn begin_pass(&self) -> Result<Pass> {
-        self.begin(|stream, topology| stream.begin_pass(topology.group, topology.last))
-    }
-
-    /// Begins `steps` steps, or steps without end, and ends what is running. To be called at its first `next`.
-    pub fn begin_steps(&self, steps: Option<u64>) -> Result<Pass> {
-        self.begin(|stream, topology| stream.begin_steps(topology.group, steps))
-    }
-
-    fn begin(&self, begin: impl FnOnce(&mut Stream, Topology) -> Result<u64>) -> Result<Pass> {
-        self.change(|core| {
-            let topology = core.topology()?;
-            let number = begin(&mut core.stream, topology)?;
-            Ok(Pass { number, exhausted: AtomicBool::new(false) })
-        })
+    /// The number of a pass, which begins if it has not, and then ends what is running. Called by the one thread
+    /// inside [`Loader::next`], so that a pass begins once.
+    fn begun(&self, pass: &Pass) -> Result<u64> {
+        let number = pass.number.load(Ordering::Relaxed);
+        if number != 0 {
+            return Ok(number);
+        }
+        let number = self.change(|core| {
+            let Topology { group, last, .. } = core.topology()?;
+            match pass.run {
+                Asked::Window => core.stream.begin_pass(group, last),
+                Asked::Steps(count) => core.stream.begin_steps(group, count),
+            }
+        })?;
+        pass.number.store(number, Ordering::Relaxed);
+        Ok(number)
     }
 
     /// Changes the stream of an open loader, and stops what was gathered ahead for a run that this ended.
@@ -115,7 +140,7 @@ impl Loader {
         Ok(result)
     }
 
-    /// The next batch of a pass, waiting for it for at most `wait`. An error of a batch takes the batch's place, and the
+    /// The next batch of a pass, which begins if it has not, waiting for it for at most `wait`. An error of a batch takes the batch's place, and the
     /// next call goes on behind it.
     pub fn next(&self, pass: &Pass, wait: Duration) -> Result<Next> {
         let _inside = self.inside.enter().ok_or_else(|| {
@@ -125,25 +150,26 @@ impl Loader {
             return Ok(Next::End);
         }
         let start = Instant::now();
+        let number = self.begun(pass)?;
         loop {
             let mut core = self.core.lock()?;
             core.check_open()?;
             core.meter.begin(start);
-            let (engine, leftover) = core.engine(pass.number, &self.options)?;
+            let (engine, leftover) = core.engine(number, &self.options)?;
             drop(core);
             drop(leftover);
             let taken = engine.take(wait.saturating_sub(start.elapsed()));
-            if let Some(next) = self.hand_out(pass, taken, start.elapsed())? {
+            if let Some(next) = self.hand_out(pass, number, taken, start.elapsed())? {
                 return Ok(next);
             }
         }
     }
 
     /// Notes what the engine gave after `waited`. None where it is not what is wanted any more: the weights have changed.
-    fn hand_out(&self, pass: &Pass, taken: Taken<Made>, waited: Duration) -> Result<Option<Next>> {
+    fn hand_out(&self, pass: &Pass, number: u64, taken: Taken<Made>, waited: Duration) -> Result<Option<Next>> {
         let mut core = self.core.lock()?;
         core.check_open()?;
-        let left = core.stream.left(pass.number)?;
+        let left = core.stream.left(number)?;
         match taken {
             Taken::Waiting => {
                 core.meter.waiting(waited);
@@ -153,8 +179,8 @@ impl Loader {
                 pass.exhausted.store(true, Ordering::Relaxed);
                 Ok(Some(Next::End))
             }
-            Taken::Step(generation, step, result) if core.active == Some((pass.number, generation)) => {
-                core.stream.hand_out(pass.number, &step)?;
+            Taken::Step(generation, step, result) if core.active == Some((number, generation)) => {
+                core.stream.hand_out(number, &step)?;
                 let bytes = result.as_ref().map_or(0, |made| made.batch.buffer.bytes().len());
                 core.meter.batch(bytes, waited);
                 let Made { batch, damaged } = result?;

@@ -53,7 +53,7 @@ fn threads_start_at_the_first_batch_and_a_forked_child_has_its_own() {
     let (_root, all) = counting(400);
     let options = Options { order: Some(Order::Sequential), threads: 3, prefetch: 5, ..options(4) };
     let loader = alone(&all, options).unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     assert_eq!((loader.window_steps().unwrap(), loader_threads()), (100, 0), "none before the first next()");
     assert_eq!(numbers(&next(&loader, &pass).unwrap().unwrap(), "x"), [0, 1, 2, 3]);
     await_threads(3);

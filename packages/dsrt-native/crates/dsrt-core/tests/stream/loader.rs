@@ -31,9 +31,9 @@ fn passes_go_on_through_the_windows() {
 fn a_pass_that_is_over_stays_over_and_one_that_was_ended_says_by_what() {
     let (_root, all) = counting(10);
     let loader = alone(&all, sequential(4)).unwrap();
-    let first = loader.begin_pass().unwrap();
+    let first = Pass::window();
     assert_eq!(rest(&loader, &first).len(), 3);
-    let second = loader.begin_pass().unwrap();
+    let second = Pass::window();
     assert!(next(&loader, &second).unwrap().is_some());
     loader.seek(3).unwrap();
     assert!(next(&loader, &first).unwrap().is_none(), "it was exhausted, not ended");
@@ -48,20 +48,22 @@ fn a_pass_that_is_over_stays_over_and_one_that_was_ended_says_by_what() {
 fn beginning_another_pass_ends_the_one_that_is_running() {
     let (_root, all) = counting(100);
     let loader = alone(&all, sequential(4)).unwrap();
-    let first = loader.begin_pass().unwrap();
+    let first = Pass::window();
     assert!(next(&loader, &first).unwrap().is_some());
-    let second = loader.begin_steps(Some(2)).unwrap();
+    let second = Pass::steps(Some(2));
+    assert!(next(&loader, &first).unwrap().is_some(), "what has not begun ends nothing");
+    assert_eq!(numbers(&next(&loader, &second).unwrap().unwrap(), "x"), [8, 9, 10, 11]);
     assert_eq!(next(&loader, &first).err().unwrap().kind(), Kind::State);
-    assert_eq!(xs(&rest(&loader, &second)), [[4, 5, 6, 7], [8, 9, 10, 11]]);
+    assert_eq!(xs(&rest(&loader, &second)), [[12, 13, 14, 15]]);
 }
 
 #[test]
 fn steps_run_across_windows_even_where_a_window_holds_no_step() {
     let (_root, all) = counting(5);
     let loader = alone(&all, Options { last: Some(Last::Drop), epoch_len: Some(3), ..sequential(4) }).unwrap();
-    let steps = loader.begin_steps(Some(3)).unwrap();
+    let steps = Pass::steps(Some(3));
     assert_eq!(xs(&rest(&loader, &steps)), [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4, 0, 1]]);
-    for error in [loader.begin_pass().err().unwrap(), loader.window_steps().err().unwrap()] {
+    for error in [next(&loader, &Pass::window()).err().unwrap(), loader.window_steps().err().unwrap()] {
         assert_eq!(error.kind(), Kind::Value);
         assert!(error.to_string().contains("3 samples holds no step of 4"), "{error}");
     }
@@ -74,7 +76,7 @@ fn validity_is_in_every_batch_where_a_sample_may_be_padding_or_damaged() {
     let keys = |last, on_damage| {
         let options = Options { last: Some(last), on_damage, fields: Some(vec!["x".into()]), ..sequential(4) };
         let loader = alone(&all, options).unwrap();
-        let steps = loader.begin_steps(Some(1)).unwrap();
+        let steps = Pass::steps(Some(1));
         let mut batches = rest(&loader, &steps);
         batches.extend(pass(&loader));
         batches.iter().map(|batch| names(batch).join(" ")).collect::<Vec<_>>()
@@ -176,14 +178,14 @@ fn rank_and_world_size_are_checked_and_final() {
 fn a_closed_loader_keeps_what_it_knows_and_does_nothing_more() {
     let (_root, all) = counting(10);
     let loader = alone(&all, sequential(4)).unwrap();
-    let running = loader.begin_pass().unwrap();
+    let running = Pass::window();
     assert!(next(&loader, &running).unwrap().is_some());
     loader.close().unwrap();
     loader.close().unwrap();
     assert_eq!(next(&loader, &running).err().unwrap().kind(), Kind::State);
     for error in [
-        loader.begin_pass().err().unwrap(),
-        loader.begin_steps(None).err().unwrap(),
+        next(&loader, &Pass::window()).err().unwrap(),
+        next(&loader, &Pass::steps(None)).err().unwrap(),
         loader.seek(0).err().unwrap(),
         loader.set_epoch(1).err().unwrap(),
     ] {
@@ -221,7 +223,7 @@ fn a_wait_that_is_given_up_loses_nothing() {
     let (_root, all) = counting(8);
     let loader = Loader::new(all, sequential(4), Arc::new(Slow)).unwrap();
     loader.set_topology(0, 1).unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     assert!(matches!(loader.next(&pass, Duration::ZERO).unwrap(), Next::Waiting));
     assert_eq!(loader.position().unwrap(), 0);
     assert_eq!(xs(&rest(&loader, &pass)), [[0, 1, 2, 3], [4, 5, 6, 7]]);

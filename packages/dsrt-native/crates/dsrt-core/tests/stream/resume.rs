@@ -25,7 +25,7 @@ proptest! {
         let stopped = alone(&weighted, Options { threads, ..first.clone() }).unwrap();
         let mut seen = Vec::new();
         'all: loop {
-            let pass = stopped.begin_pass().unwrap();
+            let pass = Pass::window();
             loop {
                 if seen.len() == stop {
                     break 'all;
@@ -54,7 +54,7 @@ proptest! {
     ) {
         let (_root, all) = counting(17);
         let first = alone(&all, Options { seed, ..options(before) }).unwrap();
-        let begun = first.begin_steps(Some(steps)).unwrap();
+        let begun = Pass::steps(Some(steps));
         let mut seen: Vec<u64> = xs(&rest(&first, &begun)).concat();
         let state = first.state().unwrap();
         prop_assert_eq!(state.position, before * steps);
@@ -63,14 +63,14 @@ proptest! {
             .map(|rank| {
                 let loader = ranked(&all, Options { seed, ..options(after) }, rank, world).unwrap();
                 loader.load_state(&state, true).unwrap();
-                let steps = loader.begin_steps(Some(4)).unwrap();
+                let steps = Pass::steps(Some(4));
                 xs(&rest(&loader, &steps))
             })
             .collect();
         seen.extend((0..4).flat_map(|step| ranks.iter().flat_map(move |rank| rank[step].clone())));
 
         let one = alone(&all, Options { seed, ..options(1) }).unwrap();
-        let steps = one.begin_steps(Some(seen.len() as u64)).unwrap();
+        let steps = Pass::steps(Some(seen.len() as u64));
         prop_assert_eq!(xs(&rest(&one, &steps)).concat(), seen);
     }
 }
@@ -122,7 +122,7 @@ fn a_state_of_other_rows_is_refused_unless_only_its_position_is_wanted() {
 fn the_position_is_that_of_the_last_batch_handed_out_whatever_was_gathered_ahead() {
     let (_root, all) = counting(50);
     let loader = alone(&all, Options { prefetch: 20, ..options(2) }).unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     for step in 1..5 {
         next(&loader, &pass).unwrap().unwrap();
         while loader.stats().unwrap().queue_depth < 10 {
@@ -139,7 +139,7 @@ fn new_weights_are_in_force_from_the_next_batch() {
     let fields = Some(vec!["x".into(), "weight".into()]);
     let loader = alone(&weighted, Options { epoch_len: Some(1000), prefetch: 8, fields, ..options(10) }).unwrap();
     let before = loader.state().unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     let seen = numbers(&next(&loader, &pass).unwrap().unwrap(), "x");
     assert!(seen.iter().all(|x| *x < 2));
     while loader.stats().unwrap().queue_depth < 8 {

@@ -9,7 +9,8 @@ use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::error::Result;
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
-use dsrt_core::load::{Loader, Next, Options, Pass};
+pub use dsrt_core::load::Pass;
+use dsrt_core::load::{Loader, Next, Options};
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
 use dsrt_core::write::{Encoding, Record, Value, Writer, WriterOptions};
@@ -110,7 +111,7 @@ pub fn rest(loader: &Loader, pass: &Pass) -> Vec<Batch> {
 
 /// A whole pass.
 pub fn pass(loader: &Loader) -> Vec<Batch> {
-    rest(loader, &loader.begin_pass().unwrap())
+    rest(loader, &Pass::window())
 }
 
 pub fn column<'a>(batch: &'a Batch, name: &str) -> &'a Column {

@@ -33,7 +33,7 @@ fn sequential(on_damage: OnDamage) -> Options {
 fn a_batch_that_raised_counts_as_handed_out_and_the_next_one_comes() {
     let (_root, population) = damaged();
     let loader = alone(&population, sequential(OnDamage::Raise)).unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     assert_eq!(numbers(&next(&loader, &pass).unwrap().unwrap(), "x"), [0, 1, 2, 3]);
     let error = next(&loader, &pass).err().unwrap();
     assert_eq!((error.kind(), error.rule_number()), (Kind::Data, Some(33)));
@@ -87,7 +87,7 @@ fn gated() -> (Root, Arc<Gate>, Arc<Loader>) {
 #[test]
 fn two_threads_inside_next_at_once_are_an_error_of_the_second() {
     let (_root, gate, loader) = gated();
-    let pass = Arc::new(loader.begin_pass().unwrap());
+    let pass = Arc::new(Pass::window());
     let first = {
         let (loader, pass) = (loader.clone(), pass.clone());
         std::thread::spawn(move || numbers(&next(&loader, &pass).unwrap().unwrap(), "x"))
@@ -106,10 +106,10 @@ fn two_threads_inside_next_at_once_are_an_error_of_the_second() {
 #[test]
 fn whoever_waits_inside_next_comes_out_when_the_pass_is_ended() {
     type End = fn(&Loader);
-    let ends: [End; 3] = [|l| l.seek(8).unwrap(), |l| assert!(l.begin_pass().is_ok()), |l| l.close().unwrap()];
+    let ends: [End; 3] = [|l| l.seek(8).unwrap(), |l| assert!(!l.set_epoch(2).unwrap()), |l| l.close().unwrap()];
     for end in ends {
         let (_root, gate, loader) = gated();
-        let pass = loader.begin_pass().unwrap();
+        let pass = Pass::window();
         assert!(matches!(loader.next(&pass, Duration::ZERO).unwrap(), Next::Waiting));
         let waiting = {
             let loader = loader.clone();
@@ -133,7 +133,7 @@ fn weights_may_change_while_another_thread_waits_for_a_batch() {
     let gate = Arc::new(Gate::default());
     let loader = Arc::new(Loader::new(weighted, options(4), gate.clone()).unwrap());
     loader.set_topology(0, 1).unwrap();
-    let pass = loader.begin_steps(Some(2)).unwrap();
+    let pass = Pass::steps(Some(2));
     let waiting = {
         let loader = loader.clone();
         std::thread::spawn(move || xs(&rest(&loader, &pass)))
@@ -163,7 +163,7 @@ fn an_error_of_the_memory_belongs_to_its_batch() {
     let options = Options { threads: 1, ..sequential(OnDamage::Raise) };
     let loader = Loader::new(all, options, Arc::new(Scarce::default())).unwrap();
     loader.set_topology(0, 1).unwrap();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     assert_eq!(numbers(&next(&loader, &pass).unwrap().unwrap(), "x"), [0, 1, 2, 3]);
     assert_eq!(next(&loader, &pass).err().unwrap().kind(), Kind::Memory);
     assert_eq!(xs(&rest(&loader, &pass)), [[8, 9, 10, 11]]);
@@ -174,7 +174,7 @@ fn a_cache_closed_under_a_loader_is_an_error_of_its_batches() {
     let (_root, all) = counting(12);
     let loader = alone(&all, sequential(OnDamage::Mask)).unwrap();
     all.caches()[0].close();
-    let pass = loader.begin_pass().unwrap();
+    let pass = Pass::window();
     let error = next(&loader, &pass).err().unwrap();
     assert_eq!(error.kind(), Kind::State);
     assert_eq!(loader.position().unwrap(), 4);
@@ -186,7 +186,7 @@ fn loaders_may_be_dropped_at_any_moment() {
     for round in 0..60 {
         let loader = alone(&all, Options { threads: 4, prefetch: 5, max_bytes: 200, ..options(3) }).unwrap();
         if round % 5 > 0 {
-            let pass = loader.begin_pass().unwrap();
+            let pass = Pass::window();
             for _ in 0..round % 4 {
                 drop(loader.next(&pass, Duration::from_micros(round * 7)).unwrap());
             }
