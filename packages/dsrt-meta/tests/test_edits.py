@@ -293,3 +293,13 @@ def test_columns_of_every_type_are_delivered_exactly(bare: Path) -> None:
             want = column.to_numpy()
             assert got.dtype == want.dtype, name
             assert got.tobytes() == np.ascontiguousarray(want).tobytes(), name
+
+
+def test_an_extra_column_whose_name_arrow_cannot_carry_is_refused(dataset: Dataset) -> None:
+    with pytest.raises(SchemaError, match=r"'a\\x00b' holds U\+0000"):
+        dataset.with_columns(pl.lit(1).alias("a\0b"))
+
+
+def test_weights_are_one_column(dataset: Dataset) -> None:
+    with pytest.raises(SchemaError, match="2 columns"):
+        dataset.with_weights(pl.col("label", "width"))

@@ -134,3 +134,56 @@ def test_a_table_that_does_not_fit_is_refused_and_the_row_named(caches):
         Population.from_arrow(caches, pa.table({"sample_id": [0]}))
     with pytest.raises(TypeError, match="__arrow_c_stream__"):
         Population.from_arrow(caches, {"cache_id": [1]})
+
+
+class _Exports:
+    """A table as Polars makes it, which would abort the process when asked for such a name."""
+
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError("must not be asked")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"e\0f": [5]}),
+        pa.record_batch({"e\0f": [5]}),
+        pa.RecordBatchReader.from_batches(pa.schema([("e\0f", pa.int64())]), []),
+        _Exports(columns=["e\0f"]),
+        {"e": _Exports(name="e\0f")},
+    ],
+)
+def test_a_name_that_arrow_cannot_carry_is_refused_before_it_is_cut(caches, table):
+    with pytest.raises(SchemaError, match=r"'e\\x00f' holds U\+0000"):
+        Population(caches, rows=[1], columns=table)
+    if not isinstance(table, dict):
+        with pytest.raises(SchemaError, match=r"'e\\x00f' holds U\+0000"):
+            Population.from_arrow(caches, table)
+
+
+@pytest.mark.parametrize("name", ["cache_id", "sample_id", "weight"])
+def test_a_table_with_one_of_its_own_columns_twice_is_refused(caches, name):
+    columns = {
+        "cache_id": pa.array([caches[0].cache_id]),
+        "sample_id": pa.array([3]),
+        "weight": pa.array([1.0]),
+    }
+    table = pa.table([*columns.values(), columns[name]], names=[*columns, name])
+    with pytest.raises(SchemaError, match=f"several columns called {name}"):
+        Population.from_arrow(caches, table)
+
+
+@pytest.mark.parametrize(
+    "columns", [{"e": ["a", "\ud800"]}, {"e": np.array(["\ud800"] * 2)}, {"\ud800": np.zeros(2)}]
+)
+def test_lone_surrogates_in_extra_columns_are_refused(caches, columns):
+    with pytest.raises(SchemaError, match="lone surrogate"):
+        Population(caches, rows=[1, 2], columns=columns)
+
+
+def test_the_name_of_an_extra_column_is_a_str(caches):
+    with pytest.raises(TypeError, match="not 5"):
+        Population(caches, rows=[1], columns={5: [1]})

@@ -25,6 +25,8 @@ def check_names(names: list[str], *, stored: Container[str], fields: Container[s
         SchemaError: A name is taken.
     """
     for name in names:
+        if "\0" in name:  # Polars would abort when it hands the column over
+            raise SchemaError(f"with_columns: {name!r} holds U+0000, which no name of a column can")
         if name == "weight":
             raise SchemaError("with_columns: weights are set by with_weights(...), which checks them")
         if name in ("cache_id", "sample_id"):

@@ -89,10 +89,14 @@ def weights(frame: pl.DataFrame, given: pl.Expr | pl.Series) -> NDArray[np.float
     Raises:
         TypeError: The values are not numbers.
         ValueError: A weight is null.
+        SchemaError: An expression is not one column.
     """
     import polars as pl
 
     if isinstance(given, pl.Expr):
+        columns = len(frame.lazy().select(given).collect_schema())
+        if columns != 1:
+            raise SchemaError(f"with_weights: {given} is {columns} columns; a weight is one number a row")
         given = frame.lazy().with_columns(given.alias("weight")).select("weight").collect().to_series()
     if not (given.dtype.is_numeric() or given.dtype == pl.Boolean):
         raise TypeError(f"with_weights: expected numbers, not {given.dtype}")

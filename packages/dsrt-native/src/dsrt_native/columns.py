@@ -1,6 +1,6 @@
 """Arrays of people as extra columns and weights: exact types, nothing cast silently."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrt_format import SchemaError
 
-__all__ = ["columns_of", "weights_of"]
+__all__ = ["check_names_of", "check_text", "columns_of", "weights_of"]
 
 
 def columns_of(columns: Mapping[str, Any] | Any) -> Any:
@@ -19,13 +19,51 @@ def columns_of(columns: Mapping[str, Any] | Any) -> Any:
         SchemaError: An array's type has no column type.
     """
     if hasattr(columns, "__arrow_c_stream__"):
+        check_names_of(columns)
         return columns
     if not isinstance(columns, Mapping):
         raise TypeError(
             "columns: expected a mapping of names to arrays, or a table with __arrow_c_stream__, "
             f"not {columns!r}"
         )
+    for name in columns:
+        if not isinstance(name, str):
+            raise TypeError(f"columns: expected a str as the name of a column, not {name!r}")
+        check_text(name, "the name of a column")
     return [(name, _column(name, values)) for name, values in columns.items()]
+
+
+def check_names_of(table: Any) -> None:
+    """Refuse Arrow data whose names the C interface cannot carry: Polars aborts, pyarrow cuts the name.
+
+    Raises:
+        SchemaError: A name holds U+0000.
+    """
+    # The schema's names are pyarrow's, columns those of Polars and pandas, the one name a series has.
+    names = getattr(getattr(table, "schema", None), "names", None)
+    for several in (names, getattr(table, "columns", None)):
+        for name in several if isinstance(several, Iterable) else ():
+            _check_name(name)
+    _check_name(getattr(table, "name", None))
+
+
+def check_text(text: str, what: str) -> None:
+    """Refuse what the engine cannot hold.
+
+    Raises:
+        SchemaError: The text holds a lone surrogate.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SchemaError(f"{what}: {text!r} holds a lone surrogate, which UTF-8 cannot express") from None
+
+
+def _check_name(name: object) -> None:
+    if isinstance(name, str) and "\0" in name:
+        raise SchemaError(
+            f"the name of a column: {name!r} holds U+0000, which Arrow's C interface cannot carry"
+        )
 
 
 def weights_of(weights: ArrayLike) -> NDArray[np.float64]:
@@ -46,6 +84,7 @@ def weights_of(weights: ArrayLike) -> NDArray[np.float64]:
 def _column(name: str, values: Any) -> Any:
     """Return an Arrow array as it is, and anything else as a type word and a buffer or list of strings."""
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        check_names_of(values)
         return values
     # A list of bytes stays one: NumPy would cut zeros at the end of each.
     if isinstance(values, list) and any(isinstance(value, str | bytes) for value in values):
@@ -66,6 +105,9 @@ def _column(name: str, values: Any) -> Any:
 def _strings(name: str, values: list[Any]) -> tuple[str, list[Any]]:
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {str}:
+        for value in values:
+            if value is not None:
+                check_text(value, f"column {name}")
         return "string", values
     if kinds == {bytes}:
         return "binary", values

@@ -19,6 +19,7 @@ impl Population {
     /// of `caches`; duplicates and any order are allowed. `weight` is float64: null in all rows means no weights, in some
     /// of them an error where weights are needed. All other columns are extra ones. The error for a bad row names it.
     pub fn from_table(caches: Vec<Cache>, schema: &Schema, batches: &[RecordBatch]) -> Result<Self> {
+        ["cache_id", "sample_id", "weight"].into_iter().try_for_each(|name| at_most_once(schema, name))?;
         let rows = samples(&caches, schema, batches)?;
         let mut weights = Weights::None;
         let mut columns = Vec::new();
@@ -72,6 +73,15 @@ fn samples(caches: &[Cache], schema: &Schema, batches: &[RecordBatch]) -> Result
 fn known(caches: &[Cache]) -> String {
     let known: Vec<String> = caches.iter().map(|cache| format!("{} is {}", cache.path(), cache.id())).collect();
     known.join(", ")
+}
+
+/// That it is clear which column is meant by a name; whether extra ones are there twice is checked with the others.
+fn at_most_once(schema: &Schema, name: &str) -> Result<()> {
+    if schema.fields().iter().filter(|field| field.name() == name).count() > 1 {
+        let message = format!("the table has several columns called {name}; leave one of them");
+        return Err(Error::new(Kind::Schema, message));
+    }
+    Ok(())
 }
 
 /// That the schema has the int64 column.
