@@ -230,3 +230,31 @@ def test_a_closed_loader_ends_its_pass_and_still_knows_where_it_stands(populatio
 def test_a_loader_refuses_pickling_and_says_what_to_do(population):
     with pytest.raises(TypeError, match="state_dict"):
         pickle.dumps(Loader(population, 5))
+
+
+def test_a_transform_that_raises_stop_iteration_does_not_end_the_pass(population):
+    failing = [True, False]
+
+    def transform(batch):
+        return next(iter([])) if failing.pop(0) else batch
+
+    batches = iter(Loader(population, 5, transform=transform))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        next(batches)
+    assert len(next(batches)["x"]) == 5
+
+
+def test_a_transform_that_forgets_to_return_is_told_so(population):
+    with pytest.raises(TypeError, match="returned None; return the batch"):
+        next(iter(Loader(population, 5, transform=lambda batch: batch.clear())))
+
+
+def test_a_transform_that_is_no_function_is_refused_at_once(population):
+    with pytest.raises(TypeError, match="transform=5: expected a function"):
+        Loader(population, 5, transform=5)
+
+
+def test_errors_is_one_of_two_words(population):
+    for wrong in (None, "ignore", True):
+        with pytest.raises(ValueError, match="expected 'raise' or 'mask'"):
+            Loader(population, 5, errors=wrong)

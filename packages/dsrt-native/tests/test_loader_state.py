@@ -133,3 +133,17 @@ def test_seek_and_set_epoch(population):
     ):
         with pytest.raises(ValueError, match=r"2\^62|expected 0 to"):
             call(wrong)
+
+
+@pytest.mark.parametrize("state", [None, 5, "state", [("position", 3)]])
+def test_what_is_no_mapping_is_refused_as_a_state(population, state):
+    with pytest.raises(TypeError, match="what state_dict\\(\\) returned"):
+        Loader(population, 5).load_state_dict(state)
+
+
+@pytest.mark.parametrize("name", ["format", "seed", "position", "epoch_len", "n"])
+def test_a_bool_in_a_state_is_no_number(population, name):
+    loader = Loader(population, 5)
+    with pytest.raises(StateMismatchError, match=f"'{name}' is True"):
+        loader.load_state_dict(loader.state_dict() | {name: True})
+    assert loader.position == 0

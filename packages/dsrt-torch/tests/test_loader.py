@@ -245,3 +245,8 @@ def test_batches_without_bytes_can_be_pinned(population: Population, lent: list[
 def test_habits_from_torch_are_answered_with_what_is_done_here(population: Population, habit: str) -> None:
     with pytest.raises(TypeError, match=habit):
         Loader(population, 2, **{habit: True})
+
+
+def test_a_transform_that_is_no_function_is_refused_at_once(population: Population) -> None:
+    with pytest.raises(TypeError, match="transform=5: expected a function"):
+        Loader(population, 3, transform=5)

@@ -10,8 +10,9 @@ def test_explicit_ranks_are_checked() -> None:
         ranks.checked(0, None)
     with pytest.raises(ValueError, match="rank=3 of world_size=3"):
         ranks.checked(3, 3)
-    with pytest.raises(TypeError):
-        ranks.checked(0.0, 1)
+    for rank, world_size in [(0.0, 1), (False, 1), (0, True)]:
+        with pytest.raises(TypeError, match="expected an integer"):
+            ranks.checked(rank, world_size)
 
 
 def test_the_environment_of_torchrun_says_the_rank(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,12 @@
 """Arguments checked before the engine sees them, and those of other loaders refused with advice."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-__all__ = ["refuse", "whole", "word"]
+__all__ = ["callback", "refuse", "whole", "word"]
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 _HERE = {
     "shuffle": "order='permuted' shuffles, order='sequential' does not; seed= chooses the permutation",
@@ -47,6 +50,17 @@ def whole(name: str, value: int, low: int, high: int = 2**63 - 1) -> int:
     if not low <= number <= high:
         raise ValueError(f"{name}={number}: expected {low} to {high}")
     return number
+
+
+def callback(name: str, value: _Function) -> _Function:
+    """Return an argument that is a function.
+
+    Raises:
+        TypeError: It cannot be called.
+    """
+    if not callable(value):
+        raise TypeError(f"{name}={value!r}: expected a function")
+    return value
 
 
 def word(name: str, value: str | None, words: tuple[str, ...]) -> str | None:

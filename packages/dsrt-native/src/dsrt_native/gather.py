@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from dsrt_native import _native
 from dsrt_native.batch import Batch, RaggedArray, arrays
+from dsrt_native.columns import check_text
 
-__all__ = ["Errors", "Rows", "batch_of", "integers_of", "item_of", "names_of", "rows_of"]
+__all__ = ["Errors", "Rows", "batch_of", "integers_of", "item_of", "masks", "names_of", "rows_of"]
 
 Rows: TypeAlias = slice | Sequence[int] | NDArray[np.integer[Any]]
 """What asks for many: a slice, or a list or 1-D array of integers; negative ones count from the end."""
@@ -75,17 +76,32 @@ def names_of(fields: Iterable[str] | None) -> list[str] | None:
     """Return the names in `fields`; None stands for the default ones.
 
     Raises:
-        TypeError: It is one string, a mapping, or holds something that is no string.
+        TypeError: It is one string, a mapping, no collection, or holds something that is no string.
+        SchemaError: A name holds a lone surrogate.
     """
     if fields is None:
         return None
     if isinstance(fields, str | bytes) or hasattr(fields, "keys"):
         raise TypeError(f"fields={fields!r}: expected a list of names")
+    if not isinstance(fields, Iterable):
+        raise TypeError(f"fields={fields!r}: expected a list of names")
     names = list(fields)
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"fields: expected names, found {name!r}")
+        check_text(name, "fields")
     return names
+
+
+def masks(errors: Errors) -> bool:
+    """Return whether damaged records are masked.
+
+    Raises:
+        ValueError: It is neither of the two words.
+    """
+    if errors not in ("raise", "mask"):
+        raise ValueError(f"errors={errors!r}: expected 'raise' or 'mask'")
+    return errors == "mask"
 
 
 def batch_of(
@@ -95,9 +111,7 @@ def batch_of(
     errors: Errors = "raise",
 ) -> Batch:
     """Return the samples at `rows` as a batch, gathered in one native call without the GIL."""
-    if errors not in ("raise", "mask"):
-        raise ValueError(f"errors={errors!r}: expected 'raise' or 'mask'")
-    return arrays(population.gather(rows, fields, errors == "mask"))
+    return arrays(population.gather(rows, fields, masks(errors)))
 
 
 def item_of(

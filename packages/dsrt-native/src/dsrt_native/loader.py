@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Never
 
-from dsrt_native.arguments import refuse, whole
+from dsrt_native import _native
+from dsrt_native.arguments import callback, refuse, whole
 from dsrt_native.batch import Batch, arrays
 from dsrt_native.gather import Errors
 from dsrt_native.population import HasPopulation
@@ -45,7 +46,8 @@ class Loader(LoaderBase):
         errors: ``"mask"`` keeps a batch's shape where records are damaged; see `Population.gather`.
 
     Raises:
-        TypeError: The dataset has no population; an argument is of another kind of loader.
+        TypeError: The dataset has no population; `transform` cannot be called, or returned None; an argument
+            is of another kind of loader.
         ValueError: An argument is out of range; the order is weighted and there are no weights, or all are
             zero; there are no rows; a numeric column holds a null.
         SchemaError: A name in `fields` is unknown; some caches store weights and some do not.
@@ -87,5 +89,15 @@ class Loader(LoaderBase):
             errors=errors,
             topology=lambda: (own, world),
             allocate=None,
-            deliver=arrays if transform is None else lambda batch: transform(arrays(batch)),
+            deliver=arrays if transform is None else _after(callback("transform", transform)),
         )
+
+
+def _after(transform: Callable[[Batch], Batch]) -> Callable[[_native.Batch], Batch]:
+    def deliver(batch: _native.Batch) -> Batch:
+        transformed = transform(arrays(batch))
+        if transformed is None:
+            raise TypeError("transform returned None; return the batch, also where it was changed in place")
+        return transformed
+
+    return deliver

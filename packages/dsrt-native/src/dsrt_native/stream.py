@@ -10,11 +10,12 @@ from typing import Any, Literal, NoReturn, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrt_format import StateMismatchError
 from dsrt_native import _native
 from dsrt_native.arguments import whole, word
 from dsrt_native.batch import Batch
 from dsrt_native.columns import weights_of
-from dsrt_native.gather import Errors, names_of
+from dsrt_native.gather import Errors, masks, names_of
 from dsrt_native.population import HasPopulation, Population
 
 __all__ = ["Last", "LoaderBase", "LoaderStats", "Order", "default_threads"]
@@ -93,7 +94,7 @@ class LoaderBase:
             threads=default_threads() if threads is None else whole("threads", threads, 1, 1024),
             prefetch=whole("prefetch", prefetch, 1),
             max_bytes=whole("max_bytes", max_bytes, 1),
-            mask=word("errors", errors, ("raise", "mask")) == "mask",
+            mask=masks(errors),
             allocate=allocate,
         )
         # At the interpreter's exit, too: a thread of the engine may be asking Python for memory, and then the
@@ -177,7 +178,13 @@ class LoaderBase:
         Raises:
             StateMismatchError: Order, seed, epoch_len, rows or weights differ, or it is no state; the message
                 says which.
+            TypeError: It is no mapping.
         """
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state: expected what state_dict() returned, not {state!r}")
+        for name, value in state.items():
+            if isinstance(value, bool):  # which the engine would take for 0 or 1
+                raise StateMismatchError(f"this is no state of a loader: {name!r} is {value}")
         for warning in self._native.load_state_dict(dict(state), strict):
             warnings.warn(warning, stacklevel=2)
 
@@ -222,7 +229,7 @@ class LoaderBase:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a loader holds threads and a place in a stream and cannot be pickled; send the dataset and "
+            "a loader holds threads and a place in a stream and cannot be pickled; send the caches and "
             "state_dict(), make a loader there and call its load_state_dict"
         )
 
@@ -244,7 +251,11 @@ class _Pass(Iterator[Batch]):
         batch = self._loader._native.next(self._native)
         if batch is None:
             raise StopIteration
-        return self._loader._deliver(batch)
+        try:
+            return self._loader._deliver(batch)
+        except StopIteration as error:
+            # It would end the pass as if there were no more batches. Python's generators do the same.
+            raise RuntimeError("the transform raised StopIteration") from error
 
 
 def default_threads(share: int = 1) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Never
 
 from dsrt_native import HasPopulation, _native
-from dsrt_native.arguments import refuse
+from dsrt_native.arguments import callback, refuse
 from dsrt_native.batch import Batch, arrays
 from dsrt_native.gather import Errors
 from dsrt_native.stream import Last, LoaderBase, Order, default_threads
@@ -94,7 +94,7 @@ class Loader(LoaderBase):
             errors=errors,
             topology=ranks.found if given is None else lambda: given,
             allocate=memory.lend if pin and transform is None else None,
-            deliver=tensors if transform is None else _after(transform, pin),
+            deliver=tensors if transform is None else _after(callback("transform", transform), pin),
         )
 
 

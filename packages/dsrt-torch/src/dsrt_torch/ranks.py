@@ -1,9 +1,10 @@
 """Which process of how many this is: the one place that looks at process group and environment."""
 
-import operator
 import os
 
 import torch.distributed as dist
+
+from dsrt_native.arguments import whole
 
 __all__ = ["checked", "found", "local_world_size"]
 
@@ -12,15 +13,15 @@ def checked(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
     """Return what the caller says about the topology as ints, or None if it is to be found.
 
     Raises:
-        TypeError: A value is not an int.
+        TypeError: A value is not an int, or a bool.
         ValueError: Only one of the two is given, or the rank is not one of the world's.
     """
     if rank is None and world_size is None:
         return None
     if rank is None or world_size is None:
         raise ValueError(f"rank={rank} and world_size={world_size}: give both, or neither to have them found")
-    rank, world_size = operator.index(rank), operator.index(world_size)
-    if not 0 <= rank < world_size:
+    rank, world_size = whole("rank", rank, 0), whole("world_size", world_size, 1)
+    if rank >= world_size:
         raise ValueError(f"rank={rank} of world_size={world_size}: ranks are 0 to world_size - 1")
     return rank, world_size
 
