@@ -145,3 +145,22 @@ assert threading.active_count() == 1
 assert len(os.listdir("/proc/self/task")) == threads
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_field_refuses_pickling_and_says_what_to_do(path):
+    with Cache.open(path) as cache, pytest.raises(TypeError, match="send the cache"):
+        pickle.dumps(cache.fields["label"])
+
+
+def test_bytes_are_no_path(path):
+    with pytest.raises(TypeError, match=r"os\.fsdecode"):
+        Cache.open(os.fsencode(path))
+
+
+def test_files_lost_to_a_rebuild_are_said_to_be_so(write_cache):
+    path = write_cache()
+    old = Cache.open(path)
+    shutil.rmtree(path)
+    write_cache(count=22)
+    with pytest.raises(DataError, match="open the cache again if it was rebuilt meanwhile"):
+        old.fields["vector"][[20]]

@@ -1,5 +1,7 @@
 """Population: rows, weights, built-in columns, damage and digests over caches."""
 
+import copy
+import pickle
 import sys
 import threading
 
@@ -195,3 +197,24 @@ def test_a_gather_lets_other_python_threads_run(write_cache):
     finally:
         sys.setswitchinterval(interval)
         thread.join()
+
+
+def test_a_lone_surrogate_in_fields_is_refused(population):
+    with pytest.raises(SchemaError, match="lone surrogate"):
+        population.gather([0], ["\ud800"])
+
+
+def test_fields_that_are_no_collection_are_refused_by_their_value(population):
+    with pytest.raises(TypeError, match="fields=5: expected a list of names"):
+        population.gather([0], 5)
+
+
+def test_a_population_refuses_pickling_and_says_what_to_do(population):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(TypeError, match="send its caches"):
+            pickle.dumps(population, protocol)
+
+
+def test_a_copy_of_a_population_is_itself(population):
+    assert copy.copy(population) is population
+    assert copy.deepcopy([population])[0] is population

@@ -1,8 +1,10 @@
 """CacheWriter: what goes in comes out, to the last bit, by the plain reader of dsrt_format."""
 
 import array
+import copy
 import datetime
 import json
+import pickle
 from pathlib import Path
 
 import ml_dtypes
@@ -263,3 +265,10 @@ def test_attributes_and_fingerprint_are_kept(tmp_path):
 def test_nobody_may_write_to_the_files_of_a_cache(tmp_path):
     demo(tmp_path / "demo")
     assert all(p.stat().st_mode & 0o222 == 0 for p in (tmp_path / "demo").rglob("*") if p.is_file())
+
+
+def test_a_writer_is_neither_pickled_nor_copied(tmp_path):
+    with CacheWriter(tmp_path / "c", {"x": Dense("int8")}) as writer:
+        for make in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="belongs to the process"):
+                make(writer)

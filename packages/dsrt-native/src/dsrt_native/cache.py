@@ -77,6 +77,8 @@ class Cache:
             OSError: A file cannot be opened.
         """
         text = os.fspath(path)
+        if not isinstance(text, str):
+            raise TypeError(f"path: expected a str or a path of one, not {path!r}; os.fsdecode makes one")
         # Absolute for pickling: the working directory may be another one then.
         return cls(_native.Cache.open(text, verify), os.path.abspath(text), names_of(fields), verify)
 

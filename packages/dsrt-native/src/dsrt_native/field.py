@@ -1,7 +1,7 @@
 """One payload field of an open cache."""
 
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,11 @@ class Field(FieldInfo):
             DataError: An index is damaged (R030, R031, R039).
         """
         return np.frombuffer(self._cache.lengths(self._place), np.int64).copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a field is part of an open cache and is not pickled; send the cache, which is by its path"
+        )
 
     def __repr__(self) -> str:
         shape = f"[{', '.join('*' if axis is None else str(axis) for axis in self.shape)}]"

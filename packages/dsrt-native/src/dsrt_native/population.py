@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol, Self, SupportsIndex, overload, runtime_checkable
+from typing import Any, NoReturn, Protocol, Self, SupportsIndex, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrt_native import _native
 from dsrt_native.batch import Batch
 from dsrt_native.cache import Cache
-from dsrt_native.columns import columns_of, weights_of
+from dsrt_native.columns import check_names_of, columns_of, weights_of
 from dsrt_native.field import FieldInfo
 from dsrt_native.gather import Errors, Rows, batch_of, integers_of, item_of, names_of, rows_of
 
@@ -85,6 +85,7 @@ class Population:
             TypeError: The table does not speak the Arrow PyCapsule interface.
         """
         caches = _checked(caches)
+        check_names_of(table)
         return cls._of(caches, _native.Population.from_arrow([cache._native for cache in caches], table))
 
     @classmethod
@@ -182,6 +183,18 @@ class Population:
 
     def __len__(self) -> int:
         return len(self._native)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a population is not pickled; send its caches (which pickle as path and digest), rows and "
+            "weights, and make the population there"
+        )
+
+    def __copy__(self) -> Self:
+        return self  # Nothing can change in it.
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> dict[str, Any]: ...

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from dsrt_format import Bytes, Dense, Ragged, SchemaError, Text, Zstd
 from dsrt_format.dtypes import numpy_dtype
@@ -158,6 +158,9 @@ class CacheWriter:
         finally:
             # Does nothing after publication. Before it, Ctrl-C may have come between two lines.
             native.abort()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")
 
     def __repr__(self) -> str:
         return (

@@ -135,7 +135,8 @@ fn byte_string<'py>(value: &Bound<'py, PyAny>) -> Judged<Held<'py>> {
     }
     let refused = || {
         let given = type_name(value);
-        format!("a value of bytes is bytes-like, and this is {given}; use .encode() of a str, .tobytes() of an array")
+        let advice = "use .encode() of a str, .tobytes() of an array or memoryview";
+        format!("a value of bytes is bytes or a contiguous buffer of them, and this is {given}; {advice}")
     };
     let buffer = PyUntypedBuffer::get(value).map_err(|_| refused())?;
     let is_bytes = buffer.item_size() == 1 && matches!(buffer.format().to_bytes(), b"B" | b"c");

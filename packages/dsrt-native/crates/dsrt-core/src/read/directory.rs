@@ -133,7 +133,8 @@ fn other_length(name: &str, found: u64, expected: u64) -> Error {
 }
 
 fn absent(name: &str) -> Error {
-    breach(format!("{name} is missing; copy or build the cache anew"))
+    // A cache that was open while it was rebuilt or moved away has lost its files, and is not damaged.
+    breach(format!("{name} is missing; open the cache again if it was rebuilt meanwhile, else copy or build it anew"))
 }
 
 fn breach(message: String) -> Error {
