@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nox
 import uv
+from nox.logger import logger
 
 ROOT = Path(__file__).parent
 CRATES = ROOT / "packages" / "dsrt-native"
@@ -37,6 +38,7 @@ nox.options.stop_on_first_error = False
 @functools.cache
 def native_wheel() -> Path:
     """Build dsrt-native once a run, optimised; cargo knows whether anything changed."""
+    logger.info("compiling dsrt-native, optimised: a few minutes the first time, silently")
     folder = ROOT / "dist"
     shutil.rmtree(folder, ignore_errors=True)
     build = [uv.find_uv_bin(), "build", "--wheel", "--quiet", "--out-dir", str(folder), str(CRATES)]
@@ -122,7 +124,7 @@ def usage(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """The whole path on real data, in two minutes: build, choose, stream, train, stop, resume."""
+    """The whole path on real data, in about a minute: build, choose, stream, train, stop, resume."""
     install_ours(session, NEEDS["cli"] + ["torch"], "scikit-learn", "scikit-image", "pillow", "matplotlib")
     session.run("python", "-m", "demo", *session.posargs)
 
