@@ -9,6 +9,10 @@ def test_an_array_is_dtype_shape_range_and_first_values():
     assert in_words(array) == "int16 (4, 5), 0 to 19: 0 1 2 3 4 5 6 7 …"
 
 
+def test_a_float32_is_written_in_as_many_digits_as_it_has():
+    assert in_words(np.array([0.1, -2.5], np.float32)) == "float32 (2), -2.5 to 0.1: 0.1 -2.5"
+
+
 def test_nan_does_not_hide_the_range():
     found = summary(np.array([np.nan, 2.5, -1], np.float32))
     assert (found["min"], found["max"], found["first"]) == (-1.0, 2.5, ["nan", 2.5, -1.0])

@@ -23,6 +23,11 @@ def dataset(pets: Path) -> Dataset:
     return Dataset.open(pets)
 
 
+def test_making_a_dataset_by_its_class_says_how_to_open_one(pets: Path) -> None:
+    with pytest.raises(TypeError, match=r"Dataset\.open"):
+        Dataset(pets)  # type: ignore[arg-type]  # what people try first
+
+
 def test_importing_the_package_does_not_import_polars() -> None:
     code = (
         "import sys, threading, dsrt_meta; "

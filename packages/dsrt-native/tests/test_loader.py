@@ -108,8 +108,14 @@ def test_what_no_stream_can_be_is_refused(population):
         Loader(population, True)
     with pytest.raises(SchemaError, match="nose"):
         Loader(population, 5, fields=["x", "nose"])
-    with pytest.raises(TypeError, match="expected a Population"):
+    with pytest.raises(TypeError, match="expected an opened Cache or Dataset"):
         Loader([1, 2, 3], 5)
+
+
+def test_a_loader_shows_its_rows_and_its_position(population):
+    loader = Loader(population, 5, order="sequential")
+    next(iter(loader))
+    assert repr(loader) == f"<Loader of {ROWS} rows, at position 5>"
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def summary(value: Any) -> Any:
         return {
             "dtype": value.dtype.name,
             "shape": list(value.shape),
-            "min": low,
-            "max": high,
+            "min": plain(low),
+            "max": plain(high),
             "first": [plain(element) for element in first],
         }
     if isinstance(value, bytes):
@@ -41,11 +41,12 @@ def summary(value: Any) -> Any:
 def in_words(value: Any) -> str:
     """A value for people."""
     if isinstance(value, np.ndarray):
-        found = summary(value)
-        words = f"{found['dtype']} ({', '.join(map(str, found['shape']))})"
-        if found["min"] is not None:
-            words += f", {found['min']} to {found['max']}"
-        first = " ".join(map(str, found["first"]))
+        words = f"{value.dtype.name} ({', '.join(map(str, value.shape))})"
+        low, high = _range(value)
+        if low is not None:
+            words += f", {low!s} to {high!s}"
+        # As NumPy writes them: a float32 in as many digits as it has.
+        first = " ".join(map(str, value.reshape(-1)[:_FIRST_ELEMENTS]))
         return f"{words}: {first}{' …' if value.size > _FIRST_ELEMENTS else ''}"
     if isinstance(value, bytes):
         first = value[:_FIRST_BYTES].hex(" ")
@@ -61,7 +62,7 @@ def _range(array: npt.NDArray[Any]) -> tuple[Any, Any]:
         return None, None
     # fmin and fmax pass NaN over where there is anything else.
     flat = array.reshape(-1)
-    return plain(np.fmin.reduce(flat)), plain(np.fmax.reduce(flat))
+    return np.fmin.reduce(flat), np.fmax.reduce(flat)
 
 
 def plain(value: Any) -> Any:

@@ -36,7 +36,11 @@ class Dataset:
     Open one with `Dataset.open`. A `Loader` of dsrt-native or dsrt-torch takes it as it is.
     """
 
-    def __init__(self, population: Population, table: Table, extra: pl.DataFrame) -> None:
+    def __init__(
+        self, population: Population, table: Table | None = None, extra: pl.DataFrame | None = None
+    ) -> None:
+        if table is None or extra is None:
+            raise TypeError(f"datasets are opened by Dataset.open(path), not made of {population!r}")
         self._population = population
         self._table = table
         self._extra = extra

@@ -31,7 +31,8 @@ class Loader(LoaderBase):
             ``"permuted"`` (each row once per epoch). By default weighted if the dataset has weights, else
             permuted.
         seed: 0 to 2^64-1. The order depends on nothing else.
-        fields: What a batch holds; see `Population.gather`.
+        fields: What a batch holds; see `Population.gather`. Of the built-ins, ``_row`` is the number of the
+            row in the dataset, ``_position`` the place in the stream, ``_seed`` a draw for that place.
         epoch_len: Positions of a window, over all ranks; the number of rows by default.
         last: The end of a window that `batch_size * world_size` does not divide: ``"drop"`` it, ``"pad"`` the
             batch from the window's start (``_valid`` says where), or hand out a ``"short"`` batch (one rank

@@ -79,8 +79,9 @@ class LoaderBase:
     ) -> None:
         population = getattr(dataset, "population", None)
         if not isinstance(population, Population):
-            raise TypeError(f"dataset: expected a Population or something that has one, not {dataset!r}")
+            raise TypeError(f"dataset: expected an opened Cache or Dataset, or a Population, not {dataset!r}")
         self._dataset = dataset
+        self._rows = len(population)
         self._topology = topology
         self._deliver = deliver
         self._native = _native.Loader(
@@ -226,6 +227,9 @@ class LoaderBase:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._rows} rows, at position {self.position}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -34,7 +34,9 @@ class Loader(LoaderBase):
             dataset has weights, else permuted.
         seed: 0 to 2**64 - 1.
         fields: What a batch holds: names of payload fields, metadata and extra columns, and the built-ins
-            ``_row _position _seed _valid cache_id sample_id weight``. None: all fields and columns.
+            ``_row`` (the row's number in the dataset), ``_position`` (its place in the stream), ``_seed`` (a
+            number drawn for that place), ``_valid``, ``cache_id``, ``sample_id`` and ``weight``. None: all
+            fields and columns.
         epoch_len: Samples per epoch over all ranks; the number of rows by default.
         last: What happens to the end of an epoch that fills no step: ``"drop"``, ``"pad"`` (with ``_valid``
             False) or ``"short"`` (one rank only). By default drop, and for the sequential order short on one

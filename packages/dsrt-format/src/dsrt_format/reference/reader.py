@@ -67,7 +67,9 @@ def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
         manifest = _open(directory)
         sample = operator.index(sample)
         if not 0 <= sample < manifest.num_samples:
-            raise IndexError(f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples")
+            raise IndexError(
+                f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples, counted from 0"
+            )
         with raising(DataError, cache_path):
             return _read_one(directory, manifest, sample)
 

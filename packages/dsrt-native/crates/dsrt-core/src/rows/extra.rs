@@ -52,7 +52,7 @@ fn check_nulls(column: &Column, rows: &[u64]) -> Result<()> {
 pub(super) fn null_error(count: u64, first: u64) -> Error {
     let message = format!(
         "{count} of the rows asked for are null here, the first is row {first}, and an array has no place for nulls; \
-         give them a value with fill_null, leave the rows out, or leave the column out"
+         leave the column out (fields=), filter those rows out, or add a filled copy under another name (fill_null)"
     );
     Error::new(Kind::Value, message)
 }

@@ -21,7 +21,8 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<()> {
         format!("{shown} exists and is not a cache, so it is left alone; choose another path or remove it")
     } else if !replace {
         format!(
-            "{shown} is a published cache already; open it, choose another path, or build with on_stale=\"rebuild\""
+            "{shown} is a published cache already; open it, choose another path, or replace it, with replace=True \
+             of CacheWriter or on_stale=\"rebuild\" of build"
         )
     } else {
         // Many programs keep a manifest.json; only one that proves itself may be replaced.

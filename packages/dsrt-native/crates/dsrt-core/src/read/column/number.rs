@@ -41,7 +41,7 @@ impl<'a> Numbers<'a> {
         let row = self.rows.rows.get(first).copied().unwrap_or_default();
         let message = format!(
             "{nulls} of the {} values asked for are null, the first in row {row}, and an array of numbers has no null: \
-             fill them (fill_null) and give the column anew, or leave it out of the fields asked for",
+             leave the column out (fields=), filter those rows out, or add a filled copy under another name (fill_null)",
             self.rows.len()
         );
         let error = Error::new(Kind::Value, message);
