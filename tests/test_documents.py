@@ -1,5 +1,6 @@
 """The README and the tutorial do what they say."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -47,3 +48,27 @@ def test_readme_is_short_and_its_links_exist():
     targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
     assert len(targets) > 15
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("package", "page"),
+    [
+        ("dsrt_format", "format"),
+        ("dsrt_format.reference", "format"),
+        ("dsrt_native", "native"),
+        ("dsrt_meta", "meta"),
+        ("dsrt_torch", "torch"),
+    ],
+)
+def test_a_function_named_as_its_module_has_its_own_entry_in_the_reference(package, page):
+    # The generator takes such a name for the module, and would leave the function out.
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
+    entries = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    module = importlib.import_module(package)
+    hidden = [
+        f"{package}.{name}.{name}"
+        for name in module.__all__
+        if getattr(getattr(module, name), "__module__", None) == f"{package}.{name}"
+    ]
+    assert package in entries
+    assert [entry for entry in hidden if entry not in entries] == []
