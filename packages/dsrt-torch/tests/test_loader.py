@@ -23,10 +23,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-def test_importing_the_package_imports_neither_polars_nor_pyarrow() -> None:
-    code = "import sys, dsrt_torch; print('polars' in sys.modules, 'pyarrow' in sys.modules)"
+def test_importing_the_package_imports_neither_polars_nor_pyarrow_and_starts_no_thread() -> None:
+    code = (
+        "import os, sys, torch; before = len(os.listdir('/proc/self/task')); import dsrt_torch; "
+        "started = len(os.listdir('/proc/self/task')) - before; "
+        "print('polars' in sys.modules, 'pyarrow' in sys.modules, started)"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["False", "False"]
+    assert found.stdout.split() == ["False", "False", "0"]
 
 
 def test_batches_are_the_native_ones_in_tensors(population: Population) -> None:
