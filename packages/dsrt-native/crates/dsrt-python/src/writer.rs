@@ -7,7 +7,7 @@ use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::checksum::hex;
 use dsrt_core::format::json;
-use dsrt_core::write::{Encoding, Record, Value, Writer, WriterOptions};
+use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Value, Writer, WriterOptions};
 use dsrt_core::{Error, Kind};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -92,6 +92,8 @@ impl PyWriter {
                 samples_per_shard,
                 shard_bytes,
                 replace,
+                threads: std::thread::available_parallelism().map_or(1, Into::into),
+                earlier: Earlier::Discard,
             };
             Ok((inputs, columns, options))
         })?;
@@ -120,16 +122,16 @@ impl PyWriter {
             records.iter().map(|held| Record { bytes: held.data.as_bytes(), shape: &held.shape }).collect();
         let row: Vec<Value<'_>> = row.iter().map(HeldValue::as_value).collect();
         if writer.is_brief(&records, &row) {
-            attached(py, || writer.append(&records, &row))
+            attached(py, || writer.append(&records, &row, &mut || Ok(())))
         } else {
-            detached(py, || writer.append(&records, &row))
+            detached(py, || writer.append(&records, &row, &mut || Ok(())))
         }
     }
 
     /// Completes and publishes the cache: its samples, its digest, and warnings.
     fn publish(&self, py: Python<'_>) -> PyResult<(u64, String, Vec<String>)> {
         let writer = self.open()?.take().ok_or_else(closed)?;
-        let published = detached(py, || writer.publish())?;
+        let published = detached(py, || writer.publish(&mut || Ok(())))?;
         Ok((published.samples, hex(&published.digest), published.warnings))
     }
 
@@ -214,7 +216,7 @@ impl FieldSpec {
             codec: codec.ok_or_else(|| unknown("codec", &self.codec))?,
             delta: self.delta,
         };
-        Ok((field, Encoding { level: self.level, dictionary: self.dictionary }))
+        Ok((field, Encoding { level: self.level, dictionary: self.dictionary.map(Dictionary::Body) }))
     }
 }
 

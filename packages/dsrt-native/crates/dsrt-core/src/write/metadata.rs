@@ -100,17 +100,20 @@ pub(super) fn check_columns<'a>(columns: &Columns, fields: impl Iterator<Item = 
     Ok(())
 }
 
-fn check_row(kinds: &Columns, row: &[Value<'_>]) -> Result<()> {
+/// Refuses a row that does not fit its columns.
+pub(super) fn check_row(kinds: &Columns, row: &[Value<'_>]) -> Result<()> {
     if kinds.len() != row.len() {
         return Err(Error::new(Kind::Internal, "a row has another number of values than there are columns"));
     }
-    for ((name, kind), value) in kinds.iter().zip(row) {
-        let problem = value_problem(*kind, *value).or_else(|| weight_problem(name, *value));
-        if let Some(problem) = problem {
-            return Err(Error::new(Kind::Schema, problem).in_field(name));
-        }
+    kinds.iter().zip(row).try_for_each(|((name, kind), value)| check_value(name, *kind, *value))
+}
+
+/// Refuses a value that does not fit its column.
+pub(super) fn check_value(name: &Arc<str>, kind: ColumnType, value: Value<'_>) -> Result<()> {
+    match value_problem(kind, value).or_else(|| weight_problem(name, value)) {
+        Some(problem) => Err(Error::new(Kind::Schema, problem).in_field(name)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn weight_problem(name: &str, value: Value<'_>) -> Option<String> {

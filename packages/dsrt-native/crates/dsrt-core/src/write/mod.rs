@@ -10,6 +10,7 @@ mod lock;
 mod metadata;
 mod plan;
 mod publish;
+mod samples;
 mod shard;
 mod size;
 mod target;
@@ -17,6 +18,7 @@ mod value;
 mod work;
 mod writer;
 
-pub use plan::{Encoding, WriterOptions};
+pub use plan::{Dictionary, Earlier, Encoding, WriterOptions};
+pub use samples::{Records, Samples};
 pub use value::{Record, Value, scalar_bytes};
 pub use writer::{Published, Writer};

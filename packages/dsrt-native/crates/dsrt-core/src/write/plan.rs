@@ -14,6 +14,9 @@ use crate::format::shard::{HEADER, MAX_SAMPLES};
 /// Levels of zstd that are of use.
 const LEVELS: std::ops::RangeInclusive<i32> = 1..=22;
 
+/// More threads than that are a mistake.
+const MAX_THREADS: u64 = 1024;
+
 /// The least length of a dictionary: shorter ones zstd silently ignores.
 const MIN_DICTIONARY: usize = 8;
 
@@ -22,8 +25,28 @@ const MIN_DICTIONARY: usize = 8;
 pub struct Encoding {
     /// Level of zstd; not looked at if the codec is raw.
     pub level: i32,
-    /// The dictionary's body, iff the codec is zstd-dict.
-    pub dictionary: Option<Vec<u8>>,
+    /// The dictionary, iff the codec is zstd-dict.
+    pub dictionary: Option<Dictionary>,
+}
+
+/// Where the dictionary of a field comes from.
+#[derive(Clone, Debug)]
+pub enum Dictionary {
+    /// It is given: its body.
+    Body(Vec<u8>),
+    /// It is trained on the first samples and gets so many bytes.
+    Train(usize),
+}
+
+/// What becomes of the durable samples of an earlier run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// They are an error, of kind `Exists`, that says how to choose.
+    Ask,
+    /// They are kept if the plan is the same, and the run goes on behind them.
+    Resume,
+    /// They are removed.
+    Discard,
 }
 
 /// Everything that a cache is apart from its samples.
@@ -43,6 +66,20 @@ pub struct WriterOptions {
     pub shard_bytes: u64,
     /// Whether a published cache at the target is replaced; otherwise it is an error.
     pub replace: bool,
+    /// Threads that compress, digest and write, beside the caller's and the one that makes shards durable.
+    pub threads: usize,
+    /// What becomes of the durable samples of an earlier run.
+    pub earlier: Earlier,
+}
+
+impl Encoding {
+    /// The body of the dictionary, if one is given.
+    pub(super) fn body(&self) -> Option<&[u8]> {
+        match &self.dictionary {
+            Some(Dictionary::Body(body)) => Some(body),
+            _ => None,
+        }
+    }
 }
 
 impl WriterOptions {
@@ -52,7 +89,7 @@ impl WriterOptions {
         let fields = self.fields.iter().map(|(field, encoding)| FieldEntry {
             field: field.clone(),
             files: Vec::new(),
-            dictionary: encoding.dictionary.as_deref().map(|body| FileEntry {
+            dictionary: encoding.body().map(|body| FileEntry {
                 bytes: HEADER + body.len() as u64,
                 body: checksum::digest(body),
                 index: None,
@@ -87,6 +124,7 @@ impl WriterOptions {
         };
         range("samples_per_shard", self.samples_per_shard, MAX_SAMPLES)?;
         range("shard_bytes", self.shard_bytes, i64::MAX as u64)?;
+        range("threads", self.threads as u64, MAX_THREADS)?;
         check_columns(&self.metadata, self.fields.iter().map(|(field, _)| &*field.name))?;
         self.fields.iter().try_for_each(|(field, encoding)| check_encoding(field, encoding))
     }
@@ -99,8 +137,8 @@ fn check_encoding(field: &Field, encoding: &Encoding) -> Result<()> {
             format!("level {} of zstd; levels are {} to {}", encoding.level, LEVELS.start(), LEVELS.end())
         }
         (Codec::Zstd, None) => return Ok(()),
-        (Codec::ZstdDict, Some(body)) if body.len() >= MIN_DICTIONARY => return Ok(()),
-        (Codec::ZstdDict, Some(body)) => {
+        (Codec::ZstdDict, Some(Dictionary::Body(body))) if body.len() >= MIN_DICTIONARY => return Ok(()),
+        (Codec::ZstdDict, Some(Dictionary::Body(body))) => {
             format!("a dictionary of {} bytes; it has at least {MIN_DICTIONARY}", body.len())
         }
         (codec, _) => format!("a dictionary goes with the codec zstd-dict, and this one is {}", codec.name()),
@@ -131,6 +169,8 @@ pub(super) mod tests {
             samples_per_shard: MAX_SAMPLES,
             shard_bytes: 256 << 20,
             replace: false,
+            threads: 2,
+            earlier: Earlier::Ask,
         }
     }
 
@@ -175,11 +215,14 @@ pub(super) mod tests {
         assert_eq!(with(|options| options.samples_per_shard = MAX_SAMPLES + 1), Some(Kind::Value));
         assert_eq!(with(|options| options.shard_bytes = 0), Some(Kind::Value));
         assert_eq!(with(|options| options.fields[0].1.level = 23), Some(Kind::Schema));
-        assert_eq!(with(|options| options.fields[0].1.dictionary = Some(vec![1; 8])), Some(Kind::Schema));
+        assert_eq!(
+            with(|options| options.fields[0].1.dictionary = Some(Dictionary::Body(vec![1; 8]))),
+            Some(Kind::Schema)
+        );
         assert_eq!(with(|options| options.fields[0].0.codec = Codec::ZstdDict), Some(Kind::Schema));
         fn dictionary(options: &mut WriterOptions, len: usize) {
             options.fields[0].0.codec = Codec::ZstdDict;
-            options.fields[0].1.dictionary = Some(vec![1; len]);
+            options.fields[0].1.dictionary = Some(Dictionary::Body(vec![1; len]));
         }
         assert_eq!(with(|options| dictionary(options, 7)), Some(Kind::Schema));
         assert_eq!(with(|options| dictionary(options, 8)), None);

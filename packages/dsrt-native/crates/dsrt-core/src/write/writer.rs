@@ -10,6 +10,7 @@ use super::file::{OutFile, make_directory, sync_directory};
 use super::metadata::Table;
 use super::plan::WriterOptions;
 use super::publish::publish;
+use super::samples::Samples;
 use super::shard::Shard;
 use super::size::ManifestSize;
 use super::value::{Record, Value, record_problem};
@@ -64,14 +65,14 @@ impl Writer {
         let mut manifest = options.manifest(name)?;
         let size = ManifestSize::new(manifest.to_bytes().len() as u64);
         let encoders = options.fields.iter().map(|(field, encoding)| {
-            let encoder = Encoder::new(field, encoding.level, encoding.dictionary.as_deref());
+            let encoder = Encoder::new(field, encoding.level, encoding.body());
             encoder.map_err(|error| error.in_field(&field.name))
         });
         let encoders = encoders.collect::<Result<Vec<_>>>()?;
         let work = Work::create(target, options.replace)?;
         for (field, encoding) in &options.fields {
             make_directory(&directory(&work, field))?;
-            if let Some(body) = &encoding.dictionary {
+            if let Some(body) = encoding.body() {
                 write_dictionary(&work, field, body)?;
             }
         }
@@ -87,23 +88,31 @@ impl Writer {
     ///
     /// An error of kind `Schema` names the field or column and leaves the writer as it was. Any other one ends
     /// the run, and what was written is removed.
-    pub fn append(&mut self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
+    pub fn append(
+        &mut self,
+        records: &[Record<'_>],
+        row: &[Value<'_>],
+        interrupt: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let sample = self.samples;
         let open = self.open()?;
         open.check(records, row).map_err(|error| error.at_sample(sample))?;
-        // Out of its place meanwhile, so that a panic ends the run, too: some files would have a record more than others.
-        let mut open = self.open.take().ok_or_else(lost)?;
-        match open.store(records, row) {
-            Ok(()) => {
-                self.open = Some(open);
-                self.samples += 1;
-                Ok(())
-            }
-            Err(error) => {
-                self.failure = Some(error.to_string());
-                Err(error)
-            }
-        }
+        interrupt()?;
+        self.store(|open| open.store(records, row))?;
+        self.samples += 1;
+        Ok(())
+    }
+
+    /// Appends many samples, in order. All are judged before one is stored; apart from that it is as if they were
+    /// appended one by one.
+    pub fn append_batch(&mut self, samples: &Samples<'_>, interrupt: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let first = self.samples;
+        let open = self.open()?;
+        samples.check(open.options.fields.iter().map(|(field, _)| field), &open.options.metadata, first)?;
+        interrupt()?;
+        self.store(|open| (0..samples.count).try_for_each(|place| open.store_one_of(samples, place)))?;
+        self.samples += samples.count as u64;
+        Ok(())
     }
 
     /// Whether appending this sample takes some microseconds: nothing large is encoded or copied, no file is touched.
@@ -111,15 +120,48 @@ impl Writer {
         self.open.as_ref().is_none_or(|open| open.is_brief(records, row))
     }
 
-    /// Samples appended so far.
+    /// Samples in the cache so far, durable ones of an earlier run included: the number of the next sample.
     pub fn count(&self) -> u64 {
         self.samples
     }
 
+    /// Samples that survive a crash.
+    pub fn durable(&self) -> u64 {
+        0
+    }
+
+    /// Durable samples taken over from an earlier run.
+    pub fn resumed(&self) -> u64 {
+        0
+    }
+
+    /// Why durable samples of an earlier run, or some of them, were not used. None if there were none or all are.
+    pub fn restarted(&self) -> Option<&str> {
+        None
+    }
+
     /// Completes the cache and shows it at the target. Success is reported only once it is durable.
-    pub fn publish(mut self) -> Result<Published> {
+    ///
+    /// `interrupt` is called now and then meanwhile; its error ends the run.
+    pub fn publish(mut self, interrupt: &mut dyn FnMut() -> Result<()>) -> Result<Published> {
         self.open()?;
+        interrupt()?;
         self.open.take().ok_or_else(lost)?.publish()
+    }
+
+    fn store(&mut self, store: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
+        // Out of its place meanwhile, so that a panic ends the run, too: some files would have a record more than others.
+        let mut open = self.open.take().ok_or_else(lost)?;
+        match store(&mut open) {
+            Ok(()) => {
+                self.open = Some(open);
+                Ok(())
+            }
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                Err(error)
+            }
+        }
     }
 
     /// Removes what was written.
@@ -185,6 +227,21 @@ impl Open {
             self.seal()?;
         }
         Ok(())
+    }
+
+    fn store_one_of(&mut self, samples: &Samples<'_>, place: usize) -> Result<()> {
+        let held: Vec<_> = self
+            .options
+            .fields
+            .iter()
+            .zip(&samples.fields)
+            .filter_map(|((field, _), records)| {
+                records.record(field, place, |record| (record.bytes.to_vec(), record.shape.to_vec()))
+            })
+            .collect();
+        let records: Vec<_> = held.iter().map(|(bytes, shape)| Record { bytes, shape }).collect();
+        let row: Vec<_> = samples.columns.iter().filter_map(|values| values.get(place).copied()).collect();
+        self.store(&records, &row)
     }
 
     /// Closes the shard and makes it durable.

@@ -7,7 +7,7 @@ use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
 use dsrt_core::read::{Cache, MetadataSource, OnDamage};
-use dsrt_core::write::{Encoding, Record, Value, Writer, WriterOptions};
+use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Value, Writer, WriterOptions};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -79,7 +79,8 @@ fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, Cache) {
     let directory = tempfile::tempdir().unwrap();
     let fields = columns.iter().enumerate().map(|(i, column)| {
         let field = Field { name: format!("f{i}").into(), ..column.field.clone() };
-        let dictionary = (field.codec == Codec::ZstdDict).then(|| b"the bytes of a raw dictionary".to_vec());
+        let dictionary =
+            (field.codec == Codec::ZstdDict).then(|| Dictionary::Body(b"the bytes of a raw dictionary".to_vec()));
         (field, Encoding { level: 3, dictionary })
     });
     let options = WriterOptions {
@@ -90,6 +91,8 @@ fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, Cache) {
         samples_per_shard: per_shard,
         shard_bytes: 1 << 20,
         replace: false,
+        threads: 2,
+        earlier: Earlier::Ask,
     };
     let target = directory.path().join("cache");
     let mut writer = Writer::create(&target, options).unwrap();
@@ -98,9 +101,9 @@ fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, Cache) {
         let records: Vec<_> = records.iter().map(|(shape, bytes)| Record { bytes, shape }).collect();
         let text = text_of(sample);
         let word = text.as_deref().map_or(Value::Null, Value::Str);
-        writer.append(&records, &[Value::Int(-(sample as i128)), word]).unwrap();
+        writer.append(&records, &[Value::Int(-(sample as i128)), word], &mut || Ok(())).unwrap();
     }
-    writer.publish().unwrap();
+    writer.publish(&mut || Ok(())).unwrap();
     let cache = Cache::open(&target, true).unwrap();
     (directory, cache)
 }
@@ -158,15 +161,17 @@ fn many_batches_of_metadata_are_found_by_row() {
         samples_per_shard: 1 << 20,
         shard_bytes: 1 << 30,
         replace: false,
+        threads: 2,
+        earlier: Earlier::Ask,
     };
     let target = directory.path().join("cache");
     let samples = 2 * 262_144 + 3;
     let mut writer = Writer::create(&target, options).unwrap();
     for sample in 0..samples {
         let record = [Record { bytes: &[sample as u8], shape: &[] }];
-        writer.append(&record, &[Value::Int(sample.into()), Value::Bool(sample % 3 == 0)]).unwrap();
+        writer.append(&record, &[Value::Int(sample.into()), Value::Bool(sample % 3 == 0)], &mut || Ok(())).unwrap();
     }
-    writer.publish().unwrap();
+    writer.publish(&mut || Ok(())).unwrap();
     let caches: Arc<[Cache]> = [Cache::open(&target, true).unwrap()].into();
     let order = [samples as u64 - 1, 0, 262_143, 262_144, 524_287, 524_288];
     let column = |name: &str| {

@@ -13,7 +13,7 @@ pub use dsrt_core::load::Pass;
 use dsrt_core::load::{Loader, Next, Options};
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
-use dsrt_core::write::{Encoding, Record, Value, Writer, WriterOptions};
+use dsrt_core::write::{Earlier, Encoding, Record, Value, Writer, WriterOptions};
 use tempfile::TempDir;
 
 /// Caches of a test, gone with it.
@@ -47,6 +47,8 @@ impl Root {
             samples_per_shard: 5,
             shard_bytes: 1 << 28,
             replace: false,
+            threads: 2,
+            earlier: Earlier::Ask,
         };
         let mut writer = Writer::create(&path, options).unwrap();
         for sample in 0..samples {
@@ -54,9 +56,9 @@ impl Root {
             let s = vec![sample as u8; sample as usize % 4];
             let records = [Record { bytes: &x, shape: &[] }, Record { bytes: &s, shape: &[s.len() as u64] }];
             let row: Vec<_> = metadata.iter().map(|(_, _, value)| value(sample)).collect();
-            writer.append(&records, &row).unwrap();
+            writer.append(&records, &row, &mut || Ok(())).unwrap();
         }
-        writer.publish().unwrap();
+        writer.publish(&mut || Ok(())).unwrap();
         Cache::open(&path, true).unwrap()
     }
 }

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::dtype::DType;
 use crate::field::{Codec, FieldKind};
+use crate::write::Dictionary;
 use crate::write::plan::tests::{field, options};
 
 fn names(path: &Path) -> Vec<String> {
@@ -47,7 +48,7 @@ fn a_cache_of_no_samples_is_complete() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("empty");
     let fields = vec![field("x", FieldKind::Dense([].into()), DType::UInt8, Codec::Raw)];
-    let published = Writer::create(&target, options(fields, &[])).unwrap().publish().unwrap();
+    let published = Writer::create(&target, options(fields, &[])).unwrap().publish(&mut || Ok(())).unwrap();
     assert_eq!((published.samples, published.warnings.len()), (0, 0));
     // The worked example of the specification.
     assert_eq!(
@@ -70,11 +71,15 @@ fn shards_rotate_by_samples_and_by_stored_bytes_whichever_comes_first() {
     let mut writer = Writer::create(&target, options).unwrap();
     for length in [0, 0, 0, 0, 99, 1, 500, 3, 100, 7] {
         writer
-            .append(&[bytes(&vec![1; length], &[length as u64]), Record { bytes: &[1, 2], shape: &[1] }], &[])
+            .append(
+                &[bytes(&vec![1; length], &[length as u64]), Record { bytes: &[1, 2], shape: &[1] }],
+                &[],
+                &mut || Ok(()),
+            )
             .unwrap();
     }
     assert_eq!(writer.count(), 10);
-    writer.publish().unwrap();
+    writer.publish(&mut || Ok(())).unwrap();
     let manifest = manifest(&target);
     assert_eq!(manifest.shards, [4, 2, 1, 2, 1]);
     assert_eq!(names(&target.join("fields/data")).last().unwrap(), "00004.shard");
@@ -103,7 +108,7 @@ fn a_refused_sample_changes_nothing() {
             let row = [Value::Int(i), Value::Float(1.0)];
             if with_bad_ones {
                 let refused = |writer: &mut Writer, records: [Record<'_>; 3], row: [Value<'_>; 2], name: &str| {
-                    let error = writer.append(&records, &row).unwrap_err();
+                    let error = writer.append(&records, &row, &mut || Ok(())).unwrap_err();
                     assert_eq!(error.kind(), Kind::Schema);
                     assert_eq!((error.place().field.as_deref(), error.place().sample), (Some(name), Some(i as u64)));
                 };
@@ -113,9 +118,9 @@ fn a_refused_sample_changes_nothing() {
                 refused(&mut writer, good.into(), [Value::Int(128), row[1]], "n");
                 refused(&mut writer, good.into(), [row[0], Value::Null], "weight");
             }
-            writer.append(&[good.0, good.1, good.2], &row).unwrap();
+            writer.append(&[good.0, good.1, good.2], &row, &mut || Ok(())).unwrap();
         }
-        assert_eq!(writer.publish().unwrap().samples, 5);
+        assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, 5);
         files(&target)
     };
     assert_eq!(write(true), write(false));
@@ -127,7 +132,7 @@ fn a_writer_that_is_dropped_or_aborted_leaves_nothing() {
     let target = root.path().join("deep/x");
     for abort in [false, true] {
         let mut writer = Writer::create(&target, options(vec![byte_field(Codec::Raw)], &[("n", "int8")])).unwrap();
-        writer.append(&[bytes(b"abc", &[3])], &[Value::Int(1)]).unwrap();
+        writer.append(&[bytes(b"abc", &[3])], &[Value::Int(1)], &mut || Ok(())).unwrap();
         assert_eq!(names(&root.path().join("deep")), [".x.building"]);
         if abort {
             writer.abort()
@@ -145,17 +150,17 @@ fn after_a_failed_operation_the_writer_is_at_its_end_and_nothing_is_left() {
     let mut options = options(vec![byte_field(Codec::Raw)], &[]);
     options.samples_per_shard = 1;
     let mut writer = Writer::create(&target, options).unwrap();
-    writer.append(&[bytes(b"abc", &[3])], &[]).unwrap();
+    writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap();
     // The next shard's name is taken, so that it cannot be created.
     std::fs::write(root.path().join(".x.building/cache/fields/data/00001.shard"), "").unwrap();
-    let error = writer.append(&[bytes(b"abc", &[3])], &[]).unwrap_err();
+    let error = writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap_err();
     assert_eq!(error.kind(), Kind::Io);
     assert!(error.to_string().starts_with("creating "), "{error}");
     assert!(names(root.path()).is_empty());
-    let later = writer.append(&[bytes(b"abc", &[3])], &[]).unwrap_err();
+    let later = writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap_err();
     assert_eq!(later.kind(), Kind::State);
     assert!(later.to_string().contains("00001.shard"), "{later}");
-    assert_eq!(writer.publish().unwrap_err().kind(), Kind::State);
+    assert_eq!(writer.publish(&mut || Ok(())).unwrap_err().kind(), Kind::State);
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn bad_options_touch_nothing() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("x");
     let mut damaged = byte_field(Codec::ZstdDict);
-    damaged.1.dictionary = Some(b"\x37\xA4\x30\xEC and nonsense".to_vec());
+    damaged.1.dictionary = Some(Dictionary::Body(b"\x37\xA4\x30\xEC and nonsense".to_vec()));
     let error = Writer::create(&target, options(vec![damaged], &[])).err().unwrap();
     assert_eq!((error.kind(), error.place().field.as_deref()), (Kind::Schema, Some("data")));
     let error = Writer::create(&root.path().join("a.b"), options(vec![byte_field(Codec::Raw)], &[])).err().unwrap();
@@ -176,10 +181,10 @@ fn a_dictionary_is_a_file_of_its_own() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("x");
     let mut data = byte_field(Codec::ZstdDict);
-    data.1.dictionary = Some(b"a dictionary of raw content".to_vec());
+    data.1.dictionary = Some(Dictionary::Body(b"a dictionary of raw content".to_vec()));
     let mut writer = Writer::create(&target, options(vec![data], &[])).unwrap();
-    writer.append(&[bytes(b"raw content of a dictionary", &[27])], &[]).unwrap();
-    writer.publish().unwrap();
+    writer.append(&[bytes(b"raw content of a dictionary", &[27])], &[], &mut || Ok(())).unwrap();
+    writer.publish(&mut || Ok(())).unwrap();
     let file = std::fs::read(target.join("fields/data/dictionary.bin")).unwrap();
     let entry = manifest(&target).fields[0].dictionary.clone().unwrap();
     assert_eq!(entry.bytes, file.len() as u64);
@@ -195,14 +200,14 @@ fn a_rebuild_replaces_the_cache_when_it_is_complete_and_not_before() {
         let mut options = options(vec![byte_field(Codec::Raw)], &[]);
         options.replace = replace;
         let mut writer = Writer::create(&target, options)?;
-        (0..records).for_each(|_| writer.append(&[bytes(b"abc", &[3])], &[]).unwrap());
+        (0..records).for_each(|_| writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap());
         Ok::<_, Error>(writer)
     };
-    write(1, false).unwrap().publish().unwrap();
+    write(1, false).unwrap().publish(&mut || Ok(())).unwrap();
     assert_eq!(write(2, false).err().unwrap().kind(), Kind::Exists);
     write(2, true).unwrap().abort();
     assert_eq!(manifest(&target).samples, 1);
-    write(2, true).unwrap().publish().unwrap();
+    write(2, true).unwrap().publish(&mut || Ok(())).unwrap();
     assert_eq!(manifest(&target).samples, 2);
     assert_eq!(names(root.path()), ["x"]);
 }
@@ -217,8 +222,8 @@ fn a_manifest_that_readers_would_refuse_is_refused_at_the_seal() {
     // Room for one shard, and not for two. A fingerprint is part of the manifest, and may be long.
     options.fingerprint = Some("f".repeat((limit - empty - 400) as usize));
     let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
-    writer.append(&[bytes(b"", &[0])], &[]).unwrap();
-    let error = writer.append(&[bytes(b"", &[0])], &[]).unwrap_err();
+    writer.append(&[bytes(b"", &[0])], &[], &mut || Ok(())).unwrap();
+    let error = writer.append(&[bytes(b"", &[0])], &[], &mut || Ok(())).unwrap_err();
     assert!(error.to_string().contains("samples_per_shard"), "{error}");
     assert!(names(root.path()).is_empty());
 }
@@ -232,7 +237,7 @@ fn what_is_written_can_be_read() {
 
     let root = tempfile::tempdir().unwrap();
     let mut data = byte_field(Codec::ZstdDict);
-    data.1.dictionary = Some(b"a dictionary of raw content".to_vec());
+    data.1.dictionary = Some(Dictionary::Body(b"a dictionary of raw content".to_vec()));
     data.0.delta = 2;
     let mut options = options(vec![data], &[("text", "string")]);
     options.samples_per_shard = 3;
@@ -241,9 +246,9 @@ fn what_is_written_can_be_read() {
     let records: Vec<Vec<u8>> = (0..10).map(|i| (0..i * 40).map(|j| (i * j) as u8).collect()).collect();
     for record in &records {
         let text = format!("a record of {} bytes", record.len());
-        writer.append(&[bytes(record, &[record.len() as u64])], &[Value::Str(&text)]).unwrap();
+        writer.append(&[bytes(record, &[record.len() as u64])], &[Value::Str(&text)], &mut || Ok(())).unwrap();
     }
-    writer.publish().unwrap();
+    writer.publish(&mut || Ok(())).unwrap();
 
     let caches: std::sync::Arc<[Cache]> = vec![Cache::open(&target, true).unwrap()].into();
     let table = caches[0].table().unwrap();
@@ -266,7 +271,7 @@ fn a_panic_half_way_ends_the_run() {
     let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
     // The count overflows when the shard is sealed, which stands here for any defect.
     writer.open.as_mut().unwrap().manifest.samples = u64::MAX;
-    let append = |writer: &mut Writer| writer.append(&[bytes(b"abc", &[3])], &[]);
+    let append = |writer: &mut Writer| writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(()));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| append(&mut writer))).is_err());
     let error = append(&mut writer).unwrap_err();
     assert_eq!(error.kind(), Kind::State);
