@@ -78,7 +78,7 @@ impl Records<'_> {
             Self::Each { shapes, .. } => {
                 let may_be_empty = matches!(field.kind, FieldKind::Bytes | FieldKind::Text);
                 let complete = count.checked_mul(field.entry_axes()) == Some(shapes.len());
-                if !complete && !(may_be_empty && shapes.is_empty()) {
+                if !(complete || may_be_empty && shapes.is_empty()) {
                     return wrong(format!("{} axes were given for {count} shapes", shapes.len()));
                 }
             }

@@ -164,8 +164,10 @@ impl Writer {
         }
     }
 
-    /// Removes what was written.
-    pub fn abort(self) {}
+    /// Ends the run. Says how many durable samples are kept for the next one; if none are, everything is removed.
+    pub fn abort(self) -> u64 {
+        0
+    }
 
     fn open(&mut self) -> Result<&mut Open> {
         let failure = self.failure.as_deref().unwrap_or("a panic");
