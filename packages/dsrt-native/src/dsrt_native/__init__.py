@@ -6,6 +6,7 @@ Needs neither torch nor Polars, and importing it starts no thread.
 from dsrt_native.batch import RaggedArray
 from dsrt_native.build import BuildResult, build
 from dsrt_native.cache import Cache
+from dsrt_native.dictionary import train_dictionary
 from dsrt_native.loader import Loader
 from dsrt_native.population import HasPopulation, Population
 from dsrt_native.sources import Source
@@ -21,4 +22,5 @@ __all__ = [
     "RaggedArray",
     "Source",
     "build",
+    "train_dictionary",
 ]

@@ -170,3 +170,6 @@ def order_rows(
 
 def cpus() -> int:
     """The CPUs that this process may use, by affinity and by the limits of its control group."""
+
+def train_dictionary(records: list[bytes], size: int) -> bytes:
+    """A dictionary of at most `size` bytes for records that resemble these."""

@@ -11,6 +11,7 @@ mod order;
 mod population;
 mod sample;
 mod state;
+mod train;
 mod writer;
 
 use pyo3::prelude::*;
@@ -29,5 +30,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<loader::PyLoader>()?;
     module.add_class::<loader::PyPass>()?;
     module.add_function(wrap_pyfunction!(loader::cpus, module)?)?;
+    module.add_function(wrap_pyfunction!(train::train_dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

@@ -14,11 +14,13 @@ mod samples;
 mod shard;
 mod size;
 mod target;
+mod train;
 mod value;
 mod work;
 mod writer;
 
 pub use plan::{Dictionary, Earlier, Encoding, WriterOptions};
 pub use samples::{Records, Samples};
+pub use train::{DICTIONARY_SIZES, SAMPLE_BYTES, train_dictionary};
 pub use value::{Record, Value, scalar_bytes};
 pub use writer::{Published, Writer};
