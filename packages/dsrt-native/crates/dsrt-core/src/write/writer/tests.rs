@@ -135,9 +135,9 @@ fn a_writer_that_is_dropped_or_aborted_leaves_nothing() {
         writer.append(&[bytes(b"abc", &[3])], &[Value::Int(1)], &mut || Ok(())).unwrap();
         assert_eq!(names(&root.path().join("deep")), [".x.building"]);
         if abort {
-            writer.abort()
+            writer.abort();
         } else {
-            drop(writer)
+            drop(writer);
         }
         assert!(names(root.path()).is_empty());
     }
