@@ -29,6 +29,13 @@ def test_zstd_is_short_for_the_long_form():
         assert codec_name(spec.codec) == "zstd"
     assert codec_name(Text().codec) == "raw"
     assert codec_name(Zstd(dictionary=b"12345678")) == "zstd-dict"
+    assert codec_name(Zstd(dictionary="train")) == "zstd-dict"
+
+
+def test_a_codec_shows_how_it_was_made():
+    assert repr(Zstd(4)) == "Zstd(4)"
+    assert repr(Zstd(dictionary=b"12345678")) == "Zstd(3, dictionary=<8 bytes>)"
+    assert repr(Zstd(dictionary="train")) == "Zstd(3, dictionary='train')"
 
 
 def test_specs_survive_pickling():
@@ -78,6 +85,7 @@ def test_illegal_values_are_schema_errors(make):
         lambda: Ragged("int32", "1"),
         lambda: Zstd("3"),
         lambda: Zstd(dictionary="12345678"),
+        lambda: Zstd(dictionary=12345678),
     ],
 )
 def test_illegal_types_are_type_errors(make):

@@ -123,12 +123,15 @@ def _frame_header_bytes(stored: bytes) -> int:
 class Encoder:
     """Compresses the records of a field, each into one frame as the format wants it.
 
+    Args:
+        codec: Level and dictionary; one that is to be trained has been by now.
+
     Raises:
         ValueError: The dictionary begins like a trained one and is none.
     """
 
     def __init__(self, codec: Zstd) -> None:
-        dictionary = None if codec.dictionary is None else load_dictionary(codec.dictionary)
+        dictionary = load_dictionary(codec.dictionary) if isinstance(codec.dictionary, bytes) else None
         self._compressor = zstandard.ZstdCompressor(
             codec.level,
             dict_data=dictionary,

@@ -11,6 +11,7 @@ __all__ = [
     "DICTIONARY_BYTES",
     "MAX_AXES",
     "MAX_RECORD_BYTES",
+    "TRAINED_BYTES",
     "Bytes",
     "Codec",
     "Dense",
@@ -31,6 +32,9 @@ MAX_RECORD_BYTES = 2**48
 DICTIONARY_BYTES = (8, 2**20)
 """The least and greatest length of a dictionary's body."""
 
+TRAINED_BYTES = 65536
+"""What a dictionary of ``"train"`` has at most."""
+
 
 @dataclass(frozen=True)
 class Zstd:
@@ -38,8 +42,11 @@ class Zstd:
 
     Args:
         level: 1 (fast) to 22 (small).
-        dictionary: None, or 8 bytes to 1 MiB that every record is compressed against: a trained dictionary
-            or raw content. It pays for records of less than a few KiB that resemble each other.
+        dictionary: None, or what every record is compressed against: 8 bytes to 1 MiB, a trained dictionary
+            or raw content; or ``"train"``, a dictionary of 64 KiB that the writer trains on the first
+            samples, which it holds back until their records have 100 times as many bytes. It pays for records
+            of less than a few KiB that resemble each other. Parts that will be merged need one dictionary
+            given to all, such as `dsrt_native.train_dictionary` makes.
 
     Raises:
         SchemaError: The level or the length of the dictionary is out of range.
@@ -48,16 +55,16 @@ class Zstd:
 
     level: int = 3
     _: KW_ONLY
-    dictionary: bytes | None = None
+    dictionary: bytes | Literal["train"] | None = None
 
     def __post_init__(self) -> None:
         _require_int("level", self.level)
         if not 1 <= self.level <= 22:
             raise SchemaError(f"Zstd level {self.level}: levels are 1 to 22")
-        if self.dictionary is None:
+        if self.dictionary is None or self.dictionary == "train":
             return
         if not isinstance(self.dictionary, bytes):
-            raise TypeError(f"Zstd dictionary: expected bytes, not {type(self.dictionary).__name__}")
+            raise TypeError(f"Zstd dictionary: expected bytes or 'train', not {self.dictionary!r:.80}")
         low, high = DICTIONARY_BYTES
         if not low <= len(self.dictionary) <= high:
             raise SchemaError(
@@ -65,8 +72,9 @@ class Zstd:
             )
 
     def __repr__(self) -> str:
-        held = "" if self.dictionary is None else f", dictionary=<{len(self.dictionary)} bytes>"
-        return f"Zstd({self.level}{held})"
+        if isinstance(self.dictionary, bytes):
+            return f"Zstd({self.level}, dictionary=<{len(self.dictionary)} bytes>)"
+        return f"Zstd({self.level})" if self.dictionary is None else f"Zstd({self.level}, dictionary='train')"
 
 
 Codec: TypeAlias = Literal["raw", "zstd"] | Zstd

@@ -5,22 +5,27 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from dsrt_format.codecs import Encoder, delta_encode
 from dsrt_format.column_values import stored_value
-from dsrt_format.dictionary import build_dictionary
+from dsrt_format.dictionary import TRAINING_BYTES
 from dsrt_format.directory import MAX_MANIFEST_BYTES
-from dsrt_format.entries import MAX_SHARD_SAMPLES, METADATA_NAME, Field, ShardFile
+from dsrt_format.entries import MAX_SHARD_SAMPLES, METADATA_NAME
 from dsrt_format.errors import CacheExistsError, SchemaError
-from dsrt_format.fields import FieldSpec, Zstd
+from dsrt_format.fields import FieldSpec
 from dsrt_format.manifest import Manifest
 from dsrt_format.metadata import MetadataWriter
 from dsrt_format.payload_values import record_bytes
+from dsrt_format.reference.field_writer import FieldWriter, write_file
 from dsrt_format.schema import check_attributes, check_columns, check_fields, check_fingerprint, check_name
-from dsrt_format.shard import build_shard
 
 __all__ = ["write"]
+
+_MAX_HELD = 256 << 20
+"""Dictionaries are trained on what there is once the samples held back have so many bytes in all fields."""
+
+_Records: TypeAlias = list[tuple[bytes, tuple[int, ...]]]
+"""For each field a record, filtered, and its shape."""
 
 
 def write(
@@ -81,11 +86,9 @@ def write(
     try:
         building = os.path.join(work, "cache")
         os.mkdir(building)
-        builder = _Builder(building, manifest, dict(fields), dict(columns))
+        builder = _Builder(building, manifest, dict(fields), dict(columns), samples_per_shard, shard_bytes)
         for sample in samples:
             builder.append(sample)
-            if builder.is_full(samples_per_shard, shard_bytes):
-                builder.seal()
         manifest = builder.finish()
         try:
             os.rename(building, target)
@@ -102,57 +105,32 @@ def _exists(target: str) -> CacheExistsError:
     return CacheExistsError(f"{target!r} exists; delete it first or write to another path")
 
 
-class _Column:
-    """The payload of one field in the shard being filled."""
-
-    def __init__(self, directory: str, name: str, spec: FieldSpec) -> None:
-        self._directory = directory
-        self.spec = spec
-        self.entry = Field.of(name, spec)
-        self.files: list[ShardFile] = []
-        self.records: list[tuple[bytes, tuple[int, ...]]] = []
-        self.stored_bytes = 0
-        self._encoder = None
-        if isinstance(spec.codec, Zstd):
-            try:
-                self._encoder = Encoder(spec.codec)
-            except ValueError as error:
-                raise SchemaError(f"field {name!r}: {error}") from None
-            if spec.codec.dictionary is not None:
-                data, dictionary = build_dictionary(spec.codec.dictionary)
-                self.entry = replace(self.entry, dictionary=dictionary)
-                _write(self._directory, self.entry.dictionary_name, data)
-
-    def append(self, data: bytes, shape: tuple[int, ...]) -> None:
-        if self.spec.delta:
-            data = delta_encode(data, self.spec.delta)
-        if self._encoder is not None:
-            data = self._encoder.encode(data)
-        self.records.append((data, () if self.spec.kind == "dense" else shape))
-        self.stored_bytes += len(data)
-
-    def seal(self) -> None:
-        data, file = build_shard(self.entry, self.records)
-        _write(self._directory, self.entry.file_name(len(self.files)), data)
-        self.files.append(file)
-        self.records = []
-        self.stored_bytes = 0
-
-
 class _Builder:
     """A cache being built in a directory of its own."""
 
     def __init__(
-        self, directory: str, manifest: Manifest, fields: Mapping[str, FieldSpec], columns: Mapping[str, str]
+        self,
+        directory: str,
+        manifest: Manifest,
+        fields: Mapping[str, FieldSpec],
+        columns: Mapping[str, str],
+        samples_per_shard: int,
+        shard_bytes: int,
     ) -> None:
         self._directory = directory
         self._manifest = manifest
-        self._payload = {name: _Column(directory, name, spec) for name, spec in fields.items()}
+        self._payload = {name: FieldWriter(directory, name, spec) for name, spec in fields.items()}
         self._columns = columns
         self._num_samples = 0
         self._shards: list[int] = []
         self._filled = 0
         self._metadata = MetadataWriter(columns) if columns else None
+        self._samples_per_shard = samples_per_shard
+        self._shard_bytes = shard_bytes
+        # Samples that wait for dictionaries to be trained on them.
+        self._held: list[tuple[_Records, list[Any]]] = []
+        self._held_bytes = dict.fromkeys(fields, 0)
+        self._is_training = any(field.is_untrained for field in self._payload.values())
 
     def append(self, sample: Mapping[str, Any]) -> None:
         """Check a whole sample, then add it."""
@@ -168,51 +146,76 @@ class _Builder:
             if name not in sample:
                 kind = "metadata column" if name in self._columns else "field"
                 raise SchemaError(f"sample {number}: the {kind} {name!r} is missing")
-        records, row = [], []
-        for name, column in self._payload.items():
+        records: _Records = []
+        row = []
+        for name, field in self._payload.items():
             try:
-                records.append(record_bytes(column.spec, sample[name]))
+                data, shape = record_bytes(field.spec, sample[name])
             except ValueError as error:
                 raise SchemaError(f"sample {number}, field {name!r}: {error}") from None
+            records.append((field.filtered(data), shape))
         for name, word in self._columns.items():
             try:
                 row.append(_stored(name, word, sample[name]))
             except ValueError as error:
                 raise SchemaError(f"sample {number}, metadata column {name!r}: {error}") from None
-        for column, (data, shape) in zip(self._payload.values(), records, strict=True):
-            column.append(data, shape)
+        self._num_samples += 1
+        if not self._is_training:
+            self._store(records, row)
+            return
+        self._held.append((records, row))
+        for name, (data, _) in zip(self._payload, records, strict=True):
+            self._held_bytes[name] += len(data)
+        if sum(self._held_bytes.values()) >= _MAX_HELD or all(
+            self._held_bytes[name] >= TRAINING_BYTES
+            for name, field in self._payload.items()
+            if field.is_untrained
+        ):
+            self._train()
+
+    def _train(self) -> None:
+        """Make the dictionaries from the samples held back, and store those."""
+        self._is_training = False
+        for number, field in enumerate(self._payload.values()):
+            field.train(records[number][0] for records, _ in self._held)
+        held, self._held = self._held, []
+        for records, row in held:
+            self._store(records, row)
+
+    def _store(self, records: _Records, row: list[Any]) -> None:
+        """Add a sample to the shard being filled, and seal it if it is full."""
+        for field, (data, shape) in zip(self._payload.values(), records, strict=True):
+            field.append(data, shape)
         if self._metadata is not None:
             self._metadata.append(row)
-        self._num_samples += 1
         self._filled += 1
-
-    def is_full(self, samples_per_shard: int, shard_bytes: int) -> bool:
-        return self._filled >= samples_per_shard or any(
-            column.stored_bytes >= shard_bytes for column in self._payload.values()
-        )
+        if self._filled >= self._samples_per_shard or any(
+            field.stored_bytes >= self._shard_bytes for field in self._payload.values()
+        ):
+            self.seal()
 
     def seal(self) -> None:
         """Write the files of the shard being filled."""
-        for column in self._payload.values():
-            column.seal()
+        for field in self._payload.values():
+            field.seal()
         self._shards.append(self._filled)
         self._filled = 0
 
     def finish(self) -> Manifest:
         """Write all that is left, the manifest last."""
+        if self._is_training:
+            self._train()
         if self._filled:
             self.seal()
         metadata = None
         if self._metadata is not None:
             table, metadata = self._metadata.finish()
-            _write(self._directory, METADATA_NAME, table)
+            write_file(self._directory, METADATA_NAME, table)
         manifest = replace(
             self._manifest,
             num_samples=self._num_samples,
             shards=tuple(self._shards),
-            fields=tuple(
-                replace(column.entry, files=tuple(column.files)) for column in self._payload.values()
-            ),
+            fields=tuple(replace(field.entry, files=tuple(field.files)) for field in self._payload.values()),
             metadata=metadata,
         ).sealed()
         data = manifest.to_bytes()
@@ -220,7 +223,7 @@ class _Builder:
             raise SchemaError(
                 f"the manifest has {len(data)} bytes, at most 64 MiB are allowed; use larger shards"
             )
-        _write(self._directory, "manifest.json", data)
+        write_file(self._directory, "manifest.json", data)
         return manifest
 
 
@@ -229,10 +232,3 @@ def _stored(name: str, word: str, value: Any) -> Any:
     if name == "weight" and (found is None or not 0 <= found < float("inf")):
         raise ValueError(f"a weight is a finite number >= 0, never null; found {value!r}")
     return found
-
-
-def _write(directory: str, name: str, data: bytes | memoryview) -> None:
-    path = os.path.join(directory, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "xb") as file:
-        file.write(data)
