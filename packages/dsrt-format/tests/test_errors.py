@@ -13,6 +13,7 @@ PLAIN = [
     (errors.CacheExistsError, FileExistsError),
     (errors.SchemaError, ValueError),
     (errors.StateMismatchError, ValueError),
+    (errors.WorkerError, RuntimeError),
     (errors.InternalError, RuntimeError),
 ]
 
@@ -62,6 +63,14 @@ def test_plain_errors_are_dsrt_errors_and_builtins_and_survive_pickling(cls, bui
     assert type(twin) is cls
     assert str(twin) == "what, where, what to do"
     assert getattr(twin, "errno", None) == getattr(error, "errno", None)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_the_end_of_a_worker_survives_pickling_with_its_circumstances(duplicate):
+    killed = duplicate(errors.WorkerError("killed by SIGKILL (9)", signal=9, batch=17))
+    assert (str(killed), killed.exit, killed.signal, killed.batch) == ("killed by SIGKILL (9)", None, 9, 17)
+    ended = duplicate(errors.WorkerError("ended", exit=3))
+    assert (ended.exit, ended.signal, ended.batch) == (3, None, None)
 
 
 def test_errors_about_files_have_their_errno():

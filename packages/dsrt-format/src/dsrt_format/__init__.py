@@ -19,6 +19,7 @@ from dsrt_format.errors import (
     StaleCacheError,
     StateMismatchError,
     UnknownVersionError,
+    WorkerError,
 )
 from dsrt_format.fields import Bytes, Dense, Ragged, Text, Zstd
 from dsrt_format.fingerprint import fingerprint
@@ -46,6 +47,7 @@ __all__ = [
     "StateMismatchError",
     "Text",
     "UnknownVersionError",
+    "WorkerError",
     "Zstd",
     "errors",
     "fingerprint",

@@ -20,6 +20,7 @@ __all__ = [
     "StaleCacheError",
     "StateMismatchError",
     "UnknownVersionError",
+    "WorkerError",
 ]
 
 
@@ -131,6 +132,30 @@ class SchemaError(DsrtError, ValueError):
 
 class StateMismatchError(DsrtError, ValueError):
     """A saved state belongs to another order, other rows or other weights."""
+
+
+class WorkerError(DsrtError, RuntimeError):
+    """A worker process has ended, or could not begin.
+
+    Args:
+        message: What became of it, when, and what to do.
+        exit: The exit code, or None if it was killed or has not ended.
+        signal: The number of the signal that killed it, or None.
+        batch: The number of the request that it was computing, or None if it was starting or idle.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        exit: int | None = None,  # noqa: A002  # the attribute's name, which nobody calls here
+        signal: int | None = None,
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.exit = exit
+        self.signal = signal
+        self.batch = batch
 
 
 class InternalError(DsrtError, RuntimeError):
