@@ -1,7 +1,9 @@
 """Caches written by the plain reference: one of every kind of field and column, one of numbers."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -159,3 +161,10 @@ def caches(write_cache):
         "b", fields=NUMBERED, samples=_numbered(100, 5, s=["t", None, "u", "", "v"]), metadata={"s": "string"}
     )
     return [Cache.open(a), Cache.open(b)]
+
+
+@pytest.fixture
+def pool_tasks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of the tasks, importable in workers as well."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("pool_tasks")

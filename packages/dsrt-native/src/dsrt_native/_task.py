@@ -1,0 +1,65 @@
+"""How a task gets into a worker process, and what to do where it cannot."""
+
+import functools
+import io
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeAlias
+
+__all__ = ["ADVICE", "Load", "Task", "loading"]
+
+Task: TypeAlias = Callable[[Any], Any]
+Load: TypeAlias = Callable[[], Task]
+
+ADVICE = (
+    "Worker processes import the main script anew, and functions by their names. So put the function in a "
+    'module; guard what the script does with `if __name__ == "__main__":`; or use start_method="fork" where '
+    "there is this argument"
+)
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles, and notes the names of the main module that unpickling needs."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, 5)
+        self.names: list[str] = []
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, type | FunctionType) and value.__module__ == "__main__":
+            self.names.append(value.__qualname__)
+        return NotImplemented
+
+
+def loading(task: Task, start_method: str) -> Load:
+    """Return a function that gives a worker the task.
+
+    Raises:
+        TypeError: The task cannot be sent to a process that begins anew. The message says what to do.
+    """
+    if start_method == "fork":
+        return lambda: task
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    try:
+        pickler.dump(task)
+    except Exception as error:
+        raise TypeError(f"{task!r} cannot be sent to worker processes: {error}. {ADVICE}") from error
+    if pickler.names and not _main_is_importable():
+        raise TypeError(
+            f"{pickler.names[0]!r} comes from a notebook, from standard input or from the command line, and "
+            f"worker processes cannot import it from there. {ADVICE}"
+        )
+    return functools.partial(pickle.loads, file.getvalue())
+
+
+def _main_is_importable() -> bool:
+    # The same two ways that multiprocessing knows.
+    main = sys.modules["__main__"]
+    if getattr(getattr(main, "__spec__", None), "name", None) is not None:
+        return True
+    path = getattr(main, "__file__", None)
+    return path is not None and os.path.exists(path)
