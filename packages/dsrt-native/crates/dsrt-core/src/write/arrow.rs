@@ -161,7 +161,7 @@ mod tests {
     fn chunks_are_digested_wherever_writes_end() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
-        let mut file = Digested::new(OutFile::create(path.clone()).unwrap());
+        let mut file = Digested::new(OutFile::create(&crate::write::Disk::default(), path.clone()).unwrap());
         let size = CHUNK as usize;
         for piece in [1, size - 2, 2, size - 1, 2 * size + 5] {
             file.write(&vec![piece as u8; piece]).unwrap();

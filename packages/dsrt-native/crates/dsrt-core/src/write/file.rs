@@ -1,13 +1,11 @@
 //! One file of a cache while it is written: buffered, never read back, and every failure names the operation.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use blake3::Hasher;
 
-use crate::error::{Error, Result};
+use super::disk::{Disk, DiskFile};
+use crate::error::Result;
 use crate::format::checksum::Digest;
 
 /// Small writes are gathered to this many bytes; larger ones go to the file as they are.
@@ -15,8 +13,7 @@ const BUFFER: usize = 128 << 10;
 
 /// A new file that is written once from front to back (but for [`OutFile::overwrite`]), then made durable.
 pub(super) struct OutFile {
-    file: File,
-    path: PathBuf,
+    file: DiskFile,
     buffer: Vec<u8>,
     len: u64,
     hasher: Option<Hasher>,
@@ -24,11 +21,9 @@ pub(super) struct OutFile {
 
 impl OutFile {
     /// Creates a file that nobody may write to later. It must not exist.
-    pub(super) fn create(path: PathBuf) -> Result<Self> {
-        // POSIX lets the descriptor that creates a file write to it whatever its mode is.
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
-        let file = file.map_err(|e| Error::io(format!("creating {}", path.display()), e))?;
-        Ok(Self { file, path, buffer: Vec::new(), len: 0, hasher: None })
+    pub(super) fn create(disk: &Disk, path: PathBuf) -> Result<Self> {
+        let file = disk.create(path, 0o444)?;
+        Ok(Self { file, buffer: Vec::new(), len: 0, hasher: None })
     }
 
     /// Bytes written so far, that is, the length of the file when nothing else comes.
@@ -48,7 +43,7 @@ impl OutFile {
         }
         if bytes.len() >= BUFFER {
             self.hash(bytes);
-            self.file.write_all(bytes).map_err(|e| self.refused("writing", e))?;
+            self.file.write(self.len, bytes)?;
         } else {
             self.buffer.extend_from_slice(bytes);
         }
@@ -73,24 +68,25 @@ impl OutFile {
     /// Writes over the first bytes of the file, which were written as a place holder.
     pub(super) fn overwrite(&mut self, bytes: &[u8]) -> Result<()> {
         self.flush()?;
-        self.file.seek(SeekFrom::Start(0)).map_err(|e| self.refused("seeking in", e))?;
-        self.file.write_all(bytes).map_err(|e| self.refused("writing", e))?;
-        self.file.seek(SeekFrom::Start(self.len)).map_err(|e| self.refused("seeking in", e))?;
-        Ok(())
+        self.file.write(0, bytes)
     }
 
     /// Makes the content durable and closes the file. What a close could report, the sync before it has.
     pub(super) fn finish(mut self) -> Result<u64> {
         self.flush()?;
-        self.file.sync_all().map_err(|e| self.refused("fsync of", e))?;
+        self.file.sync()?;
         Ok(self.len)
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Hands what is buffered to the file.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         if let Some(hasher) = &mut self.hasher {
             hasher.update(&self.buffer);
         }
-        self.file.write_all(&self.buffer).map_err(|e| self.refused("writing", e))?;
+        self.file.write(self.len - self.buffer.len() as u64, &self.buffer)?;
         self.buffer.clear();
         Ok(())
     }
@@ -101,21 +97,6 @@ impl OutFile {
             hasher.update(bytes);
         }
     }
-
-    fn refused(&self, doing: &str, source: std::io::Error) -> Error {
-        Error::io(format!("{doing} {}", self.path.display()), source)
-    }
-}
-
-/// Makes one directory.
-pub(super) fn make_directory(path: &Path) -> Result<()> {
-    std::fs::create_dir(path).map_err(|e| Error::io(format!("creating the directory {}", path.display()), e))
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync_directory(path: &Path) -> Result<()> {
-    let synced = File::open(path).and_then(|directory| directory.sync_all());
-    synced.map_err(|e| Error::io(format!("fsync of the directory {}", path.display()), e))
 }
 
 #[cfg(test)]
@@ -129,7 +110,7 @@ mod tests {
     fn small_and_large_writes_keep_their_order_and_the_start_can_be_filled_in() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
-        let mut file = OutFile::create(path.clone()).unwrap();
+        let mut file = OutFile::create(&Disk::default(), path.clone()).unwrap();
         let mut expected = vec![0; 4];
         file.write(&[0; 4]).unwrap();
         for size in [1, BUFFER - 6, 3, BUFFER, 0, BUFFER + 1, 2] {
@@ -149,7 +130,7 @@ mod tests {
     #[test]
     fn a_digest_covers_what_is_written_between_its_ends() {
         let directory = tempfile::tempdir().unwrap();
-        let mut file = OutFile::create(directory.path().join("x")).unwrap();
+        let mut file = OutFile::create(&Disk::default(), directory.path().join("x")).unwrap();
         file.write(b"head").unwrap();
         file.begin_digest().unwrap();
         let body = vec![7; 3 * BUFFER + 1];
@@ -166,10 +147,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
         std::fs::write(&path, "").unwrap();
-        let error = OutFile::create(path.clone()).err().unwrap();
+        let error = OutFile::create(&Disk::default(), path.clone()).err().unwrap();
         assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(17)));
         assert!(error.to_string().starts_with(&format!("creating {}", path.display())));
-        let error = sync_directory(&path.join("y")).unwrap_err();
+        let error = Disk::default().sync_directory(&path.join("y")).unwrap_err();
         assert!(error.to_string().contains("fsync of the directory"));
     }
 }

@@ -1,11 +1,13 @@
 //! The lock of a work directory: one writer per cache, and a dead writer's lock is free.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::age::{age, date};
+use super::disk::{Disk, DiskFile, failed};
 use crate::error::{Error, Kind, Result};
 
 /// How often a vanished work directory is made anew before giving up; each time another writer has finished.
@@ -13,32 +15,31 @@ const TRIES: usize = 100;
 
 /// An exclusive `flock` on `<work>/lock`, held until dropped. The kernel frees it when the process dies.
 pub(super) struct Lock {
-    _file: File,
-    path: PathBuf,
+    file: DiskFile,
 }
 
 impl Lock {
     /// Makes the work directory if it is missing and takes its lock, or says who has it.
-    pub(super) fn acquire(work: &Path) -> Result<Self> {
+    pub(super) fn acquire(disk: &Disk, work: &Path) -> Result<Self> {
         let path = work.join("lock");
         for _ in 0..TRIES {
-            make_directory(work)?;
-            let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-            let mut file = match opened {
+            make_directory(disk, work)?;
+            let file = match open(disk, &path) {
                 // The writer before us is just removing the directory.
                 Err(e) if e.kind() == ErrorKind::NotFound => continue,
-                opened => opened.map_err(|e| Error::io(format!("opening {}", path.display()), e))?,
+                opened => opened.map_err(failed("opening", &path))?,
             };
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(locked(work, &mut file)),
+                Err(TryLockError::WouldBlock) => return Err(locked(work, &file)),
                 Err(TryLockError::Error(e)) => return Err(unsupported(&path, e)),
             }
             // The lock is on the file that was opened; whoever had it may have unlinked that one meanwhile.
             if is_still_there(&path, &file)? {
+                let file = disk.adopt(file, path);
                 // A courtesy to the next one. On a full disk something that matters will fail soon.
-                let _ = sign(&mut file);
-                return Ok(Self { _file: file, path });
+                let _ = sign(&file);
+                return Ok(Self { file });
             }
         }
         Err(Error::new(Kind::Locked, format!("{} vanishes again and again; other writers use it", work.display())))
@@ -46,17 +47,27 @@ impl Lock {
 
     /// The lock file.
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
+    }
+}
+
+fn open(disk: &Disk, path: &Path) -> std::io::Result<File> {
+    match disk.try_create(path, 0o644) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => OpenOptions::new().read(true).write(true).open(path),
+        created => created,
     }
 }
 
 /// Everything in a work directory is ours to delete, so it must not lead somewhere else.
-fn make_directory(work: &Path) -> Result<()> {
-    let failed = |doing: &str, e| Error::io(format!("{doing} the directory {}", work.display()), e);
-    match std::fs::create_dir(work) {
+fn make_directory(disk: &Disk, work: &Path) -> Result<()> {
+    match disk.try_make_directory(work) {
         Ok(()) => return Ok(()),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(failed("creating", e)),
+        Err(e) => {
+            let shown = work.display();
+            let doing = format!("creating the directory {shown}, in which a cache is built beside its target");
+            return Err(Error::io(doing, e));
+        }
     }
     match std::fs::symlink_metadata(work) {
         Ok(found) if found.is_dir() => Ok(()),
@@ -66,7 +77,7 @@ fn make_directory(work: &Path) -> Result<()> {
         )),
         // Removed meanwhile: opening the lock finds that out and tries again.
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(failed("looking at", e)),
+        Err(e) => Err(failed("looking at", work)(e)),
     }
 }
 
@@ -85,21 +96,20 @@ fn now() -> u64 {
 }
 
 /// Leaves process, start and host in the lock file, for the message that a second writer gets.
-fn sign(file: &mut File) -> std::io::Result<()> {
+fn sign(file: &DiskFile) -> Result<()> {
     let host = rustix::system::uname();
     let line = format!("{} {} {}\n", std::process::id(), now(), host.nodename().to_string_lossy());
-    file.set_len(0)?;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(line.as_bytes())
+    file.truncate(0)?;
+    file.write(0, line.as_bytes())
 }
 
-fn locked(work: &Path, file: &mut File) -> Error {
+fn locked(work: &Path, file: &File) -> Error {
     let mut line = String::new();
     let read = file.take(1000).read_to_string(&mut line);
     let mut words = line.split_whitespace();
     let holder = match (read, words.next(), words.next().map(str::parse), words.next()) {
         (Ok(_), Some(pid), Some(Ok(since)), Some(host)) => {
-            format!("process {pid} on {host} (for {} s)", now().saturating_sub(since))
+            format!("process {pid} on {host} since {}, that is, for {}", date(since), age(now().saturating_sub(since)))
         }
         _ => "another process".into(),
     };
@@ -132,24 +142,25 @@ mod tests {
     fn a_second_writer_is_told_who_has_the_lock() {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join(".x.building");
-        let lock = Lock::acquire(&work).unwrap();
-        let error = Lock::acquire(&work).err().unwrap();
+        let lock = Lock::acquire(&Disk::default(), &work).unwrap();
+        let error = Lock::acquire(&Disk::default(), &work).err().unwrap();
         assert_eq!(error.kind(), Kind::Locked);
         let holder = format!("locked by process {} on ", std::process::id());
         assert!(error.to_string().contains(&holder), "{error}");
+        assert!(error.to_string().contains(" UTC, that is, for 0 s. "), "{error}");
         drop(lock);
-        Lock::acquire(&work).unwrap();
+        Lock::acquire(&Disk::default(), &work).unwrap();
     }
 
     #[test]
     fn a_lock_on_an_unlinked_file_does_not_count() {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join(".x.building");
-        let old = Lock::acquire(&work).unwrap();
+        let old = Lock::acquire(&Disk::default(), &work).unwrap();
         std::fs::remove_file(old.path()).unwrap();
-        let new = Lock::acquire(&work).unwrap();
-        assert!(is_still_there(new.path(), &new._file).unwrap());
-        assert!(!is_still_there(old.path(), &old._file).unwrap());
+        let new = Lock::acquire(&Disk::default(), &work).unwrap();
+        assert!(is_still_there(new.path(), new.file.file()).unwrap());
+        assert!(!is_still_there(old.path(), old.file.file()).unwrap());
     }
 
     #[test]
@@ -157,7 +168,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join(".x.building");
         std::os::unix::fs::symlink(directory.path(), &work).unwrap();
-        assert_eq!(Lock::acquire(&work).err().unwrap().kind(), Kind::Exists);
+        assert_eq!(Lock::acquire(&Disk::default(), &work).err().unwrap().kind(), Kind::Exists);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
@@ -165,8 +176,8 @@ mod tests {
     fn an_unreadable_lock_file_still_locks() {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join(".x.building");
-        let lock = Lock::acquire(&work).unwrap();
+        let lock = Lock::acquire(&Disk::default(), &work).unwrap();
         std::fs::write(lock.path(), [0xff, 0xfe]).unwrap();
-        assert!(Lock::acquire(&work).err().unwrap().to_string().contains("by another process"));
+        assert!(Lock::acquire(&Disk::default(), &work).err().unwrap().to_string().contains("by another process"));
     }
 }

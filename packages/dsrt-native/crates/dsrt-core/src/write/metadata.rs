@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 
 use super::arrow::ArrowFile;
 use super::column::{Column, ours};
+use super::disk::Disk;
 use super::file::OutFile;
 use super::value::{Value, value_problem};
 use crate::dtype::{ColumnType, DType};
@@ -30,9 +31,9 @@ pub(super) struct Table {
 
 impl Table {
     /// Creates the file for columns that were checked by [`check_columns`].
-    pub(super) fn create(path: &Path, kinds: &Columns) -> Result<Self> {
+    pub(super) fn create(disk: &Disk, path: &Path, kinds: &Columns) -> Result<Self> {
         let schema = arrow_schema(kinds);
-        let file = ArrowFile::create(OutFile::create(path.to_path_buf())?, schema.clone())?;
+        let file = ArrowFile::create(OutFile::create(disk, path.to_path_buf())?, schema.clone())?;
         Ok(Self { kinds: kinds.to_vec(), columns: fresh(kinds), rows: 0, schema, file })
     }
 
@@ -144,7 +145,7 @@ mod tests {
     fn written(kinds: &[(&str, &str)], rows: usize, row: impl for<'a> Fn(usize, &'a str) -> Vec<Value<'a>>) -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("metadata.arrow");
-        let mut table = Table::create(&path, &columns(kinds)).unwrap();
+        let mut table = Table::create(&Disk::default(), &path, &columns(kinds)).unwrap();
         for number in 0..rows {
             let text = format!("{number} is a number and this string is longer than a view");
             let row = row(number, &text);

@@ -2,41 +2,44 @@
 
 use std::path::Path;
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-
-use super::file::sync_directory;
+use super::disk::is_unsupported;
 use super::target::check_target;
 use super::work::Work;
 use crate::error::{Error, Kind, Result};
 
-/// Renames the finished cache to its target and makes that durable. All files are durable already.
+/// Renames the finished cache to its target and makes that durable. All files, and the names of the files in the
+/// directories of fields, are durable already.
 ///
 /// Returns what went wrong afterwards, while tidying up: the cache is published then.
-pub(super) fn publish(mut work: Work, replace: bool) -> Result<Vec<String>> {
-    let cache = work.cache();
-    for directory in [&cache.join("fields"), &cache, work.path()] {
-        sync_directory(directory)?;
-    }
-    work.sync_parents()?;
-    check_target(work.target(), replace)?;
-    let exists = replace && work.target().exists();
-    let swapped = if exists { exchange(&cache, work.target()) } else { appear(&cache, work.target()) };
-    match swapped {
-        Ok(()) => {}
-        Err(e) if is_unsupported(e) && exists => swap(&work)?,
-        Err(e) if is_unsupported(e) => rename(&cache, work.target())?,
-        Err(Errno::EXIST) => {
-            let shown = work.target().display();
-            let message = format!("{shown} appeared while this cache was being written; what was written is discarded");
-            return Err(Error::new(Kind::Exists, message));
+pub(super) fn publish(work: Work, replace: bool) -> Result<Vec<String>> {
+    work.sync_names()?;
+    show(&work, replace)?;
+    settle(work)
+}
+
+/// Gives the cache its name. Everything in it is durable, and so is its name in the work directory.
+pub(super) fn show(work: &Work, replace: bool) -> Result<()> {
+    let (cache, target) = (work.cache(), work.target());
+    check_target(target, replace)?;
+    let exists = replace && target.exists();
+    let shown = if exists { work.disk().exchange(&cache, target) } else { work.disk().rename(&cache, target) };
+    match shown {
+        Ok(()) => Ok(()),
+        Err(e) if is_unsupported(&e) && exists => swap(work),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            let shown = target.display();
+            Err(Error::new(Kind::Exists, format!("{shown} appeared while this cache was being written")))
         }
-        Err(e) => return Err(Error::io(renaming(&cache, work.target()), e.into())),
+        Err(e) => Err(renaming(&cache, target)(e)),
     }
-    let durable = sync_directory(work.parent()).and_then(|()| sync_directory(work.path()));
+}
+
+/// Makes durable that the cache has its name, and removes the work directory.
+pub(super) fn settle(mut work: Work) -> Result<Vec<String>> {
+    let durable = work.disk().sync_directory(work.parent()).and_then(|()| work.disk().sync_directory(work.path()));
     if let Err(error) = durable {
         // The disk may still have the old name for the old cache, which must have its files then.
-        work.keep();
+        work.keep(true);
         let shown = work.target().display();
         let message = format!("{shown} is published, but whether it survives a power cut is unknown: {error}");
         return Err(Error::io(message, os(&error)));
@@ -52,34 +55,20 @@ fn os(error: &Error) -> std::io::Error {
     error.os_code().map_or_else(|| std::io::Error::other("unknown"), std::io::Error::from_raw_os_error)
 }
 
-fn renaming(from: &Path, to: &Path) -> String {
-    format!("renaming {} to {}", from.display(), to.display())
-}
-
-fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).map_err(|e| Error::io(renaming(from, to), e))
-}
-
-/// A plain rename would silently take the place of an empty directory.
-fn appear(cache: &Path, target: &Path) -> std::result::Result<(), Errno> {
-    renameat_with(CWD, cache, CWD, target, RenameFlags::NOREPLACE)
-}
-
-/// The old cache is in the work directory afterwards, and readers find one of the two at every moment.
-fn exchange(cache: &Path, target: &Path) -> std::result::Result<(), Errno> {
-    renameat_with(CWD, cache, CWD, target, RenameFlags::EXCHANGE)
-}
-
-fn is_unsupported(error: Errno) -> bool {
-    error == Errno::INVAL || error == Errno::NOSYS || error == Errno::NOTSUP || error == Errno::OPNOTSUPP
+fn renaming(from: &Path, to: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let doing = format!("renaming {} to {}", from.display(), to.display());
+    |e| Error::io(doing, e)
 }
 
 /// Where two names cannot be exchanged: the target is missing between two renames, and the next writer puts
 /// the old cache back should this one die there.
 fn swap(work: &Work) -> Result<()> {
+    let rename = |from: &Path, to: &Path| work.disk().rename(from, to).map_err(renaming(from, to));
     rename(work.target(), &work.old())?;
-    let moved = sync_directory(work.parent())
-        .and_then(|()| sync_directory(work.path()))
+    let moved = work
+        .disk()
+        .sync_directory(work.parent())
+        .and_then(|()| work.disk().sync_directory(work.path()))
         .and_then(|()| rename(&work.cache(), work.target()));
     if moved.is_err() {
         rename(&work.old(), work.target())?;
@@ -91,10 +80,12 @@ fn swap(work: &Work) -> Result<()> {
 mod tests {
     use super::*;
     use crate::format::manifest::Manifest;
+    use crate::write::disk::Disk;
     use crate::write::plan::tests::empty_manifest;
 
     fn work(root: &Path, replace: bool) -> Work {
-        let work = Work::create(&root.join("x"), replace).unwrap();
+        let work = Work::open(Disk::default(), &root.join("x"), replace).unwrap();
+        work.make_cache().unwrap();
         std::fs::write(work.cache().join("manifest.json"), empty_manifest("new")).unwrap();
         work
     }
@@ -133,7 +124,7 @@ mod tests {
     fn two_renames_do_it_where_names_cannot_be_exchanged() {
         let root = tempfile::tempdir().unwrap();
         old(root.path());
-        let mut work = work(root.path(), true);
+        let work = work(root.path(), true);
         swap(&work).unwrap();
         assert_eq!(name(&work.old()), "old");
         work.remove().unwrap();
@@ -156,7 +147,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let work = work(root.path(), false);
         std::fs::create_dir(root.path().join("x")).unwrap();
-        assert_eq!(appear(&work.cache(), work.target()), Err(Errno::EXIST));
+        let renamed = work.disk().rename(&work.cache(), work.target());
+        assert_eq!(renamed.unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
         assert_eq!(publish(work, false).unwrap_err().kind(), Kind::Exists);
         assert_eq!(std::fs::read_dir(root.path().join("x")).unwrap().count(), 0);
     }

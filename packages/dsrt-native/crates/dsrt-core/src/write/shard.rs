@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::disk::Disk;
 use super::file::OutFile;
 use crate::error::Result;
 use crate::field::Field;
@@ -22,8 +23,8 @@ pub(super) struct Shard {
 
 impl Shard {
     /// Creates the file with a place for its header.
-    pub(super) fn create(path: PathBuf) -> Result<Self> {
-        let mut file = OutFile::create(path)?;
+    pub(super) fn create(disk: &Disk, path: PathBuf) -> Result<Self> {
+        let mut file = OutFile::create(disk, path)?;
         file.write(&[0; HEADER as usize])?;
         file.begin_digest()?;
         Ok(Self { file, index: Vec::new(), count: 0 })
@@ -96,7 +97,7 @@ mod tests {
     fn sealed(field: &Field, records: &[(&[u8], &[u64])]) -> (Vec<u8>, FileEntry) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("00000.shard");
-        let mut shard = Shard::create(path.clone()).unwrap();
+        let mut shard = Shard::create(&Disk::default(), path.clone()).unwrap();
         records.iter().for_each(|(stored, shape)| shard.push(field, stored, shape).unwrap());
         let entry = shard.seal(field).unwrap();
         (std::fs::read(path).unwrap(), entry)

@@ -1,11 +1,13 @@
 //! The place where a cache is to be: its name, the directories above it, and what may be there already.
 
 use std::fs::Metadata;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use super::disk::{Disk, failed, open_regular};
 use crate::error::{Error, Kind, Result};
-use crate::format::manifest::Manifest;
+use crate::format::checksum::Digest;
+use crate::format::manifest::{Manifest, PREFIX, digest_of};
 
 /// Refuses a target that is taken, or, for a rebuild, one that is something else than a published cache.
 pub(super) fn check_target(target: &Path, replace: bool) -> Result<()> {
@@ -58,31 +60,44 @@ pub(super) fn split(target: &Path) -> Result<(&Path, &str)> {
         .ok_or_else(|| Error::new(Kind::Value, format!("{} does not end in a name for the cache", target.display())))
 }
 
+/// The digest that the manifest of a cache at `target` begins with, if there is one.
+pub(super) fn digest_at(target: &Path) -> Result<Option<Digest>> {
+    let path = target.join("manifest.json");
+    let Some(file) = open_regular(&path)? else { return Ok(None) };
+    let mut head = Vec::new();
+    file.take(PREFIX as u64).read_to_end(&mut head).map_err(failed("reading", &path))?;
+    Ok(digest_of(&head))
+}
+
 /// Makes the directories above a target that are missing, and says which those were, outermost first.
-pub(super) fn make_parents(parent: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn make_parents(disk: &Disk, parent: &Path) -> Result<Vec<PathBuf>> {
     let mut missing = Vec::new();
     for above in parent.ancestors() {
         // Links are followed here: the parent may well be one.
-        if std::fs::exists(above).map_err(|e| Error::io(format!("looking at {}", above.display()), e))? {
+        if std::fs::exists(above).map_err(failed("looking at", above))? {
             break;
         }
-        missing.push(above.to_path_buf());
+        missing.push(above);
     }
-    missing.reverse();
-    if missing.is_empty() {
-        return Ok(missing);
+    let mut made = Vec::new();
+    for path in missing.into_iter().rev() {
+        match disk.try_make_directory(path) {
+            Ok(()) => made.push(path.to_path_buf()),
+            // Another writer was quicker.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => {
+                remove_parents(disk, &made);
+                return Err(failed("creating the directory", path)(e));
+            }
+        }
     }
-    if let Err(e) = std::fs::create_dir_all(parent) {
-        remove_parents(&missing);
-        return Err(Error::io(format!("creating the directory {}", parent.display()), e));
-    }
-    Ok(missing)
+    Ok(made)
 }
 
 /// Removes directories that this writer made, as far as nobody else has put anything there.
-pub(super) fn remove_parents(made: &[PathBuf]) {
+pub(super) fn remove_parents(disk: &Disk, made: &[PathBuf]) {
     for path in made.iter().rev() {
-        if std::fs::remove_dir(path).is_err() {
+        if disk.remove_directory(path).is_err() {
             break;
         }
     }

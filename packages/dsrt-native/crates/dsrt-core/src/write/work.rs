@@ -1,33 +1,39 @@
 //! The work directory `.<name>.building` beside the target: made, recovered from a dead writer, and removed.
 //!
-//! It holds `lock`, `cache` (which becomes the target) and, only while a rebuild swaps, `old`.
+//! It holds `lock`, `journal`, `metadata.spill`, `cache` (which becomes the target) and, only while a rebuild swaps,
+//! `old`. What the journal says is durable stays until somebody decides that it goes.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::file::{make_directory, sync_directory};
+use super::disk::{Disk, failed, names};
 use super::lock::Lock;
-use super::target::{absolute, check_target, look, make_parents, remove_parents, split};
+use super::target::{absolute, check_target, digest_at, look, make_parents, remove_parents, split};
+use super::unfinished::Unfinished;
 use crate::error::{Error, Kind, Result};
 
-/// A locked work directory. Unless it was published, dropping it leaves nothing behind.
+/// A locked work directory. Dropped, it goes, unless it was told to stay.
 pub(super) struct Work {
+    disk: Disk,
     target: PathBuf,
     path: PathBuf,
     lock: Lock,
     /// Directories above the target that were missing, outermost first.
     made: Vec<PathBuf>,
+    /// What an earlier run made durable.
+    unfinished: Option<Unfinished>,
     /// A child made by fork has a copy of this value, but the directory is not its to remove.
     process: u32,
-    /// Whether there is nothing left for drop to do.
-    done: bool,
+    /// Whether there is something in it that the next run can use.
+    keep: bool,
 }
 
 impl Work {
-    /// Locks and empties the work directory of `target`, after putting back what a dead rebuild had moved away.
-    /// With `replace`, `target` may be a published cache; otherwise nothing may be there.
-    pub(super) fn create(target: &Path, replace: bool) -> Result<Self> {
+    /// Locks the work directory of `target`, after putting back what a dead rebuild had moved away. With `replace`,
+    /// `target` may be a published cache; otherwise nothing may be there. What an earlier run made durable is still
+    /// there afterwards.
+    pub(super) fn open(disk: Disk, target: &Path, replace: bool) -> Result<Self> {
         let target = absolute(target)?;
         let (parent, name) = split(&target)?;
         let path = parent.join(format!(".{name}.building"));
@@ -35,27 +41,59 @@ impl Work {
         if look(&path)?.is_none() {
             check_target(&target, replace)?;
         }
-        let made = make_parents(parent)?;
-        let lock = match Lock::acquire(&path) {
+        let made = make_parents(&disk, parent)?;
+        let lock = match Lock::acquire(&disk, &path) {
             Ok(lock) => lock,
             Err(error) => {
-                remove_parents(&made);
+                remove_parents(&disk, &made);
                 return Err(error);
             }
         };
-        let work = Self { target, path, lock, made, process: std::process::id(), done: false };
+        let process = std::process::id();
+        let mut work = Self { disk, target, path, lock, made, unfinished: None, process, keep: true };
         work.recover()?;
+        work.keep = work.unfinished.is_some();
         check_target(&work.target, replace)?;
         work.check_device()?;
-        for directory in [work.cache(), work.cache().join("fields")] {
-            make_directory(&directory)?;
-        }
         Ok(work)
+    }
+
+    /// Makes the directories of a new cache.
+    pub(super) fn make_cache(&self) -> Result<()> {
+        self.disk.make_directory(&self.cache())?;
+        self.disk.make_directory(&self.fields())
+    }
+
+    /// Makes the names of the work directory, of the cache in it and of the directories above the target durable.
+    pub(super) fn sync_names(&self) -> Result<()> {
+        let above = self.made.iter().filter_map(|made| made.parent());
+        let ours = [self.fields(), self.cache(), self.path.clone(), self.parent().to_path_buf()];
+        ours.iter().map(PathBuf::as_path).chain(above).try_for_each(|path| self.disk.sync_directory(path))
+    }
+
+    /// The disk that everything goes through.
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     /// Where the new cache is written.
     pub(super) fn cache(&self) -> PathBuf {
         self.path.join("cache")
+    }
+
+    /// Where the directories of its fields are.
+    pub(super) fn fields(&self) -> PathBuf {
+        self.path.join("cache").join("fields")
+    }
+
+    /// Where what is durable is noted.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// Where metadata waits for the publication.
+    pub(super) fn spill(&self) -> PathBuf {
+        self.path.join("metadata.spill")
     }
 
     /// Where a rebuild keeps the old cache while it swaps by two renames.
@@ -78,70 +116,99 @@ impl Work {
         self.target.parent().unwrap_or(Path::new("/"))
     }
 
+    /// What an earlier run left that can be used, and the next one finds, too, unless [`Work::clear`] is called.
+    pub(super) fn unfinished(&self) -> Option<&Unfinished> {
+        self.unfinished.as_ref()
+    }
+
     /// Whether this process made the directory; false in a child that inherited it by fork.
     pub(super) fn is_ours(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// Makes the names of directories that were missing above the target durable.
-    pub(super) fn sync_parents(&self) -> Result<()> {
-        self.made.iter().filter_map(|made| made.parent()).try_for_each(sync_directory)
+    /// Says whether the directory stays when this value is dropped.
+    pub(super) fn keep(&mut self, keep: bool) {
+        self.keep = keep;
     }
 
-    /// Leaves the work directory to the next writer.
-    pub(super) fn keep(&mut self) {
-        self.done = true;
-    }
-
-    /// Removes the work directory and gives up the lock.
-    pub(super) fn remove(&mut self) -> Result<()> {
-        self.done = true;
-        self.empty()?;
-        let failed = |e| Error::io(format!("removing {}", self.path.display()), e);
-        std::fs::remove_file(self.lock.path()).map_err(failed)?;
-        match std::fs::remove_dir(&self.path) {
-            // The next writer has its lock in there already.
-            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => removed.map_err(failed),
+    /// Deletes everything but the lock: the journal first and durably, so that it never speaks of what is gone.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        self.check_only_copy()?;
+        if look(&self.journal())?.is_some() {
+            self.disk.remove_file(&self.journal())?;
+            self.disk.sync_directory(&self.path)?;
         }
-    }
-
-    fn recover(&self) -> Result<()> {
-        if look(&self.old())?.is_some() && look(&self.target)?.is_none() {
-            let doing = || format!("putting {} back from {}", self.target.display(), self.old().display());
-            std::fs::rename(self.old(), &self.target).map_err(|e| Error::io(doing(), e))?;
-            sync_directory(self.parent())?;
-            sync_directory(&self.path)?;
-        }
-        self.empty()
-    }
-
-    /// Deletes everything but the lock. Nothing, if the old cache is here and not back in its place: then this
-    /// is the only one there is.
-    fn empty(&self) -> Result<()> {
-        if look(&self.old())?.is_some() && look(&self.target)?.is_none() {
-            let message = format!("{} is the published cache and could not be put back", self.old().display());
-            return Err(Error::new(Kind::Exists, format!("{message}; rename it to {}", self.target.display())));
-        }
-        let failed = |path: &Path, e| Error::io(format!("removing {}", path.display()), e);
-        for entry in std::fs::read_dir(&self.path).map_err(|e| failed(&self.path, e))? {
-            let path = entry.map_err(|e| failed(&self.path, e))?.path();
-            if path == self.lock.path() {
-                continue;
+        self.unfinished = None;
+        self.keep = false;
+        for name in names(&self.path)? {
+            let path = self.path.join(name);
+            if path != self.lock.path() {
+                self.disk.remove_all(&path)?;
             }
-            let is_directory = look(&path)?.is_some_and(|found| found.is_dir());
-            let removed = if is_directory { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-            removed.map_err(|e| failed(&path, e))?;
         }
         Ok(())
     }
 
+    /// Removes the work directory and gives up the lock.
+    pub(super) fn remove(mut self) -> Result<()> {
+        // Whatever goes wrong would go wrong again.
+        self.keep = true;
+        self.remove_now()
+    }
+
+    fn remove_now(&mut self) -> Result<()> {
+        self.clear()?;
+        self.keep = true;
+        self.disk.remove_file(self.lock.path())?;
+        match self.disk.remove_directory(&self.path) {
+            // The next writer has its lock in there already.
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed.map_err(failed("removing", &self.path)),
+        }
+    }
+
+    fn recover(&mut self) -> Result<()> {
+        let left = names(&self.path)?.len() > 1;
+        if look(&self.old())?.is_some() && look(&self.target)?.is_none() {
+            let doing = || format!("putting {} back from {}", self.target.display(), self.old().display());
+            self.disk.rename(&self.old(), &self.target).map_err(|e| Error::io(doing(), e))?;
+        }
+        if left {
+            // The writer that died may have published a cache, and nothing but its rename is known to be durable
+            // here: before anything is removed, what is seen must be what a crash would leave.
+            self.disk.sync_directory(self.parent())?;
+            self.disk.sync_directory(&self.path)?;
+        }
+        if look(&self.old())?.is_some() {
+            self.disk.remove_all(&self.old())?;
+        }
+        if left {
+            self.unfinished = Unfinished::read(&self.journal())?;
+        }
+        let published = self.unfinished.as_ref().and_then(|unfinished| unfinished.published);
+        // After an exchange, what lies in `cache` is the old one.
+        let is_published = published.is_some() && published == digest_at(&self.target)?;
+        if look(&self.cache())?.is_none() || is_published || self.unfinished.is_none() {
+            self.clear()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on if the old cache is here and not back in its place: then this is the only one there is.
+    fn check_only_copy(&self) -> Result<()> {
+        if look(&self.old())?.is_none() || look(&self.target)?.is_some() {
+            return Ok(());
+        }
+        let (old, target) = (self.old(), self.target.display());
+        Err(Error::new(
+            Kind::Exists,
+            format!("{} is the old cache of {target}; rename it back, or remove it", old.display()),
+        ))
+    }
+
     fn check_device(&self) -> Result<()> {
         // The parent may be a symbolic link; where it leads is what counts.
-        let device = |path: &Path| {
-            let found = std::fs::metadata(path).map_err(|e| Error::io(format!("looking at {}", path.display()), e))?;
-            Ok::<_, Error>(found.dev())
-        };
+        let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev()).map_err(failed("looking at", path));
         if device(&self.path)? == device(self.parent())? {
             return Ok(());
         }
@@ -154,10 +221,10 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if !self.done && self.is_ours() {
+        if !self.keep && self.is_ours() {
             // Nobody is left to tell; a lock that stays behind is free, and the next writer clears the rest.
-            let _ = self.remove();
-            remove_parents(&self.made);
+            let _ = self.remove_now();
+            remove_parents(&self.disk, &self.made);
         }
     }
 }

@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{OutFile, make_directory, sync_directory};
+use super::disk::Disk;
+use super::file::OutFile;
 use super::metadata::Table;
 use super::plan::WriterOptions;
 use super::publish::publish;
@@ -61,6 +62,11 @@ impl Writer {
     /// Locks the work directory beside `target` and makes what a cache without samples has. The last part of
     /// `target` is the cache's name.
     pub fn create(target: &Path, options: WriterOptions) -> Result<Self> {
+        Self::create_on(Disk::default(), target, options)
+    }
+
+    /// The same, with a disk that somebody may observe.
+    pub fn create_on(disk: Disk, target: &Path, options: WriterOptions) -> Result<Self> {
         let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut manifest = options.manifest(name)?;
         let size = ManifestSize::new(manifest.to_bytes().len() as u64);
@@ -69,16 +75,18 @@ impl Writer {
             encoder.map_err(|error| error.in_field(&field.name))
         });
         let encoders = encoders.collect::<Result<Vec<_>>>()?;
-        let work = Work::create(target, options.replace)?;
+        let mut work = Work::open(disk, target, options.replace)?;
+        work.clear()?;
+        work.make_cache()?;
         for (field, encoding) in &options.fields {
-            make_directory(&directory(&work, field))?;
+            work.disk().make_directory(&directory(&work, field))?;
             if let Some(body) = encoding.body() {
                 write_dictionary(&work, field, body)?;
             }
         }
         let table = match &*options.metadata {
             [] => None,
-            columns => Some(Table::create(&work.cache().join("metadata.arrow"), columns)?),
+            columns => Some(Table::create(work.disk(), &work.cache().join("metadata.arrow"), columns)?),
         };
         let open = Open { work, options, manifest, size, encoders, table, shard: Vec::new(), in_shard: 0 };
         Ok(Self { open: Some(Box::new(open)), failure: None, samples: 0 })
@@ -213,7 +221,7 @@ impl Open {
         if self.in_shard == 0 {
             let name = format!("{:05}.shard", self.manifest.shards.len());
             let files = self.options.fields.iter().map(|(field, _)| directory(&self.work, field).join(&name));
-            self.shard = files.map(Shard::create).collect::<Result<_>>()?;
+            self.shard = files.map(|path| Shard::create(self.work.disk(), path)).collect::<Result<_>>()?;
         }
         let fields = self.options.fields.iter().zip(&mut self.shard).zip(&mut self.encoders);
         for ((((field, _), shard), encoder), record) in fields.zip(records) {
@@ -263,12 +271,12 @@ impl Open {
             self.seal()?;
         }
         for (field, _) in &self.options.fields {
-            sync_directory(&directory(&self.work, field))?;
+            self.work.disk().sync_directory(&directory(&self.work, field))?;
         }
         self.manifest.metadata = self.table.take().map(Table::finish).transpose()?;
         let bytes = self.manifest.to_bytes();
         self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
-        let mut file = OutFile::create(self.work.cache().join("manifest.json"))?;
+        let mut file = OutFile::create(self.work.disk(), self.work.cache().join("manifest.json"))?;
         file.write(&bytes)?;
         file.finish()?;
         let warnings = publish(self.work, self.options.replace)?;
@@ -285,7 +293,7 @@ fn directory(work: &Work, field: &Field) -> PathBuf {
 }
 
 fn write_dictionary(work: &Work, field: &Field, body: &[u8]) -> Result<()> {
-    let mut file = OutFile::create(directory(work, field).join("dictionary.bin"))?;
+    let mut file = OutFile::create(work.disk(), directory(work, field).join("dictionary.bin"))?;
     let bytes = HEADER + body.len() as u64;
     file.write(&header::dictionary(bytes, &checksum::digest(body)))?;
     file.write(body)?;

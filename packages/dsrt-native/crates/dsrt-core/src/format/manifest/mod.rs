@@ -29,7 +29,7 @@ const OPENING: &[u8] = b"{\"digest\":\"";
 const CLOSING: &[u8] = b"\",";
 
 /// Bytes before the part of the manifest that its digest covers together with a `{`.
-const PREFIX: usize = OPENING.len() + 64 + CLOSING.len();
+pub const PREFIX: usize = OPENING.len() + 64 + CLOSING.len();
 
 /// What a manifest says of one file with a header: a shard or a dictionary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,11 @@ impl Manifest {
         let [a, b, c, d, e, f, g, h, ..] = self.digest;
         i64::from_be_bytes([a & 0x7f, b, c, d, e, f, g, h])
     }
+}
+
+/// The digest that the first bytes of a manifest name, with nothing proven.
+pub fn digest_of(head: &[u8]) -> Option<Digest> {
+    checksum::unhex(head.strip_prefix(OPENING)?.get(..64)?)
 }
 
 /// The digest the manifest begins with, proven by the rest of it.

@@ -1,6 +1,13 @@
 use super::*;
 use crate::write::plan::tests::empty_manifest;
 
+fn create(target: &Path, replace: bool) -> Result<Work> {
+    let mut work = Work::open(Disk::default(), target, replace)?;
+    work.clear()?;
+    work.make_cache()?;
+    Ok(work)
+}
+
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         std::fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -11,7 +18,7 @@ fn names(path: &Path) -> Vec<String> {
 #[test]
 fn what_was_not_published_leaves_no_trace_not_even_parents() {
     let root = tempfile::tempdir().unwrap();
-    let work = Work::create(&root.path().join("a/b/x"), false).unwrap();
+    let work = create(&root.path().join("a/b/x"), false).unwrap();
     assert_eq!(names(&root.path().join("a/b")), [".x.building"]);
     assert_eq!(names(work.path()), ["cache", "lock"]);
     drop(work);
@@ -21,7 +28,7 @@ fn what_was_not_published_leaves_no_trace_not_even_parents() {
 #[test]
 fn parents_that_others_use_stay() {
     let root = tempfile::tempdir().unwrap();
-    let work = Work::create(&root.path().join("a/x"), false).unwrap();
+    let work = create(&root.path().join("a/x"), false).unwrap();
     std::fs::write(root.path().join("a/note"), "mine").unwrap();
     drop(work);
     assert_eq!(names(&root.path().join("a")), ["note"]);
@@ -35,7 +42,7 @@ fn leftovers_of_a_dead_writer_are_cleared() {
     std::fs::write(left.join("cache/fields/y/00000.shard"), "half").unwrap();
     std::fs::write(left.join("journal"), "from a later version").unwrap();
     std::fs::write(left.join("lock"), "1 1 gone\n").unwrap();
-    let work = Work::create(&root.path().join("x"), false).unwrap();
+    let work = create(&root.path().join("x"), false).unwrap();
     assert_eq!(names(work.path()), ["cache", "lock"]);
     assert!(names(&work.cache().join("fields")).is_empty());
 }
@@ -46,7 +53,7 @@ fn a_cache_that_a_dead_rebuild_had_moved_away_comes_back() {
     let left = root.path().join(".x.building");
     std::fs::create_dir_all(left.join("old")).unwrap();
     std::fs::write(left.join("old/manifest.json"), "the old one").unwrap();
-    let error = Work::create(&root.path().join("x"), false).err().unwrap();
+    let error = create(&root.path().join("x"), false).err().unwrap();
     assert_eq!(error.kind(), Kind::Exists);
     assert_eq!(std::fs::read_to_string(root.path().join("x/manifest.json")).unwrap(), "the old one");
     assert_eq!(names(root.path()), ["x"]);
@@ -55,9 +62,9 @@ fn a_cache_that_a_dead_rebuild_had_moved_away_comes_back() {
 #[test]
 fn the_only_copy_of_a_cache_is_never_deleted() {
     let root = tempfile::tempdir().unwrap();
-    let work = Work::create(&root.path().join("x"), false).unwrap();
+    let mut work = create(&root.path().join("x"), false).unwrap();
     std::fs::create_dir(work.old()).unwrap();
-    assert_eq!(work.empty().unwrap_err().kind(), Kind::Exists);
+    assert_eq!(work.clear().unwrap_err().kind(), Kind::Exists);
     let old = work.old();
     drop(work);
     assert!(old.is_dir());
@@ -68,7 +75,7 @@ fn a_parent_may_be_a_symbolic_link() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join("real")).unwrap();
     std::os::unix::fs::symlink("real", root.path().join("link")).unwrap();
-    let work = Work::create(&root.path().join("link/x"), false).unwrap();
+    let work = create(&root.path().join("link/x"), false).unwrap();
     assert_eq!(names(&root.path().join("real")), [".x.building"]);
     drop(work);
 }
@@ -86,20 +93,20 @@ fn a_target_that_exists_is_refused_untouched() {
     std::fs::write(at("other/manifest.json"), "{\"name\": \"of another program\"}").unwrap();
     for (name, said) in [("file", "not a cache"), ("directory", "not a cache"), ("link", "symbolic link")] {
         for replace in [false, true] {
-            let error = Work::create(&at(name), replace).err().unwrap();
+            let error = create(&at(name), replace).err().unwrap();
             assert_eq!(error.kind(), Kind::Exists);
             assert!(error.to_string().contains(said), "{error}");
         }
     }
-    assert!(Work::create(&at("cache"), false).err().unwrap().to_string().contains("on_stale"));
-    assert!(Work::create(&at("other"), true).err().unwrap().to_string().contains("not sound"));
-    drop(Work::create(&at("cache"), true).unwrap());
+    assert!(create(&at("cache"), false).err().unwrap().to_string().contains("on_stale"));
+    assert!(create(&at("other"), true).err().unwrap().to_string().contains("not sound"));
+    drop(create(&at("cache"), true).unwrap());
     assert_eq!(names(root.path()), ["cache", "directory", "file", "link", "other"]);
 }
 
 #[test]
 fn a_path_without_a_name_is_refused() {
     for path in ["/", "..", "a/.."] {
-        assert_eq!(Work::create(Path::new(path), false).err().unwrap().kind(), Kind::Value, "{path}");
+        assert_eq!(create(Path::new(path), false).err().unwrap().kind(), Kind::Value, "{path}");
     }
 }
