@@ -18,6 +18,7 @@ from nox.logger import logger
 ROOT = Path(__file__).parent
 CRATES = ROOT / "packages" / "dsrt-native"
 SCRIPTS = ROOT.parent / "shared" / "usage"
+PEERS = ["loaderx", "dataset-rt", "polars", "scikit-image"]  # scikit-image: photographs to write
 TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
 
 # What each package needs of ours, itself last. Extras are those its tests use.
@@ -132,14 +133,14 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Figures beside the peers, in one run; see benchmarks/README.md for the arguments after `--`."""
-    install_ours(session, NEEDS["torch"], "loaderx", "dataset-rt", "polars")
+    install_ours(session, NEEDS["torch"], *PEERS)
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
 @nox.session
 def smoke(session: nox.Session) -> None:
     """The benchmarks run, on tiny data and without figures."""
-    install_ours(session, NEEDS["torch"], "loaderx", "dataset-rt", "polars")
+    install_ours(session, NEEDS["torch"], *PEERS)
     session.run("python", "-m", "benchmarks", "--smoke")
 
 

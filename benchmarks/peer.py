@@ -1,14 +1,21 @@
-"""What a peer's reader can do, in the words that the measurement uses."""
+"""What a peer can do, in the words that the measurements use."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.workload import Packed, Workload
+from benchmarks.workload import Batch, Workload
+
+Row: TypeAlias = tuple[npt.NDArray[np.generic], dict[str, Any]]
+"""A sample and its metadata: `number`, an int, and `label`, a str."""
+
+
+class Cannot(Exception):
+    """A system has no way to do what it is asked for; the words go into its cell of the report."""
 
 
 class Reader(Protocol):
@@ -20,18 +27,29 @@ class Reader(Protocol):
     def batches(self, size: int) -> Iterator[Any]:
         """Random batches without end, as the peer's loader gives them to a training loop."""
 
-    def numpy(self, batch: Any) -> npt.NDArray[np.generic] | Packed:
+    def numpy(self, batch: Any) -> Batch:
         """A batch as NumPy sees it, without a copy where the peer can do without."""
 
 
 class Peer(Protocol):
-    """A module under benchmarks/peers."""
+    """A module under benchmarks/peers. Each function may raise `Cannot`."""
 
-    def write(self, workload: Workload, folder: Path) -> None:
-        """Store all samples."""
+    def write_samples(
+        self, workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path
+    ) -> None:
+        """Store samples that come one by one, in order, in a folder that is there and empty."""
+
+    def write_batches(self, workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+        """Store the same from arrays of many samples each."""
+
+    def write_rows(self, workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+        """Store samples that come one by one with metadata."""
+
+    def metadata(self, folder: Path) -> dict[str, list[Any]]:
+        """What `write_rows` stored beside the samples, in order, by name."""
 
     def opened(self, workload: Workload, folder: Path) -> Reader:
-        """Open what was stored."""
+        """Open what was stored, in any of these ways."""
 
 
 def load(name: str) -> Peer:

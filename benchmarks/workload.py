@@ -1,13 +1,20 @@
 """What is measured: samples whose every byte follows from their number, so that deliveries can be checked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-_POOL_BYTES = 1 << 26
+from benchmarks.content import Content, Maker, noise
+
+LEVEL = 3
+"""Of zstd, everywhere: the only one that every system with zstd has."""
+
+DICTIONARY_BYTES, TRAINING_BYTES = 32 << 10, 4 << 20
 _STRIDE = 2_654_435_761  # Knuth's multiplicative hash: neighbours get content from far apart
 
 
@@ -18,6 +25,13 @@ class Packed:
     values: npt.NDArray[np.generic]
     offsets: npt.NDArray[np.int64]
 
+    def __iter__(self) -> Iterator[npt.NDArray[np.generic]]:
+        ends = self.offsets.tolist()
+        return (self.values[start:end] for start, end in pairwise(ends))
+
+
+Batch: TypeAlias = npt.NDArray[np.generic] | Packed
+
 
 def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:
     return sample.dtype.name, sample.shape, sample.tobytes()
@@ -27,9 +41,9 @@ def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:
 class Workload:
     """One field of `samples` samples, read in random batches.
 
-    A dense sample has the fixed `shape`. A ragged one is a vector; `lengths` are the log-normal parameters of
-    its number of elements. The first eight bytes of a sample are its number, little-endian; the rest is
-    incompressible and chosen by the number.
+    A dense sample has the fixed `shape`. A ragged one is a vector; `lengths` draws their numbers of elements.
+    The first eight bytes of a sample are its number, little-endian; the rest is `content`, chosen by the
+    number.
     """
 
     name: str
@@ -38,12 +52,19 @@ class Workload:
     samples: int
     batch: int
     shape: tuple[int, ...] = ()
-    lengths: tuple[float, float] | None = None
+    lengths: Callable[[np.random.Generator, int], npt.NDArray[np.generic]] | None = None
+    content: Maker = noise
+    codec: Literal["raw", "zstd", "zstd-dict"] = "raw"
     smoke_samples: int = 512
 
     def shrunk(self) -> "Workload":
         """The same with so few samples that a run takes a moment: its figures mean nothing."""
         return replace(self, samples=self.smoke_samples, batch=min(self.batch, 64))
+
+    @property
+    def heading(self) -> str:
+        """For a report."""
+        return f"{self.title}, {self.codec}: {self.samples:,} samples, {self.bytes / 2**20:,.0f} MiB"
 
     @property
     def ragged(self) -> bool:
@@ -56,47 +77,61 @@ class Workload:
         if self.lengths is None:
             sizes = np.full(self.samples, np.prod(self.shape, dtype=np.int64))
         else:
-            rng = np.random.default_rng(0)
-            sizes = np.clip(rng.lognormal(*self.lengths, self.samples), 8, 8192).astype(np.int64)
+            sizes = self.lengths(np.random.default_rng(0), self.samples).astype(np.int64)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
     @cached_property
-    def _pool(self) -> npt.NDArray[np.uint8]:
-        return np.frombuffer(np.random.default_rng(1).bytes(_POOL_BYTES), np.uint8)
+    def _content(self) -> Content:
+        return self.content()
+
+    @cached_property
+    def dictionary(self) -> bytes:
+        """A zstd dictionary of 32 KiB, trained on the first 4 MiB; the same for every system."""
+        from zstandard import train_dictionary
+
+        count = max(1, int(TRAINING_BYTES / self.bytes * self.samples))
+        records: list[bytes | bytearray | memoryview[int]] = []
+        records += (self.sample(number).tobytes() for number in range(min(count, self.samples)))
+        return train_dictionary(DICTIONARY_BYTES, records).as_bytes()
 
     def sample(self, number: int) -> npt.NDArray[np.generic]:
         """One sample, as every system has to deliver it."""
-        dtype = np.dtype(self.dtype)
+        dtype, pool, grain = np.dtype(self.dtype), self._content.pool, self._content.grain
         size = int(self.offsets[number + 1] - self.offsets[number]) * dtype.itemsize
-        start = number * _STRIDE % (_POOL_BYTES - size)
-        content = self._pool[start : start + size].copy()
+        start = number * _STRIDE % (len(pool) - size) // grain * grain
+        content = pool[start : start + size].copy()
         content[:8] = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
         flat = content.view(dtype)
         return flat if self.ragged else flat.reshape(self.shape)
 
-    def chunks(self, bytes_at_once: int = 1 << 26) -> Iterator[list[npt.NDArray[np.generic]]]:
-        """All samples in order, in lists of about `bytes_at_once`."""
-        each = max(1, int(self.bytes / self.samples))
-        step = max(1, bytes_at_once // each)
+    def all(self) -> Iterator[npt.NDArray[np.generic]]:
+        """All samples in order."""
+        return map(self.sample, range(self.samples))
+
+    def batches(self, bytes_at_once: int) -> Iterator[Batch]:
+        """All samples in order, in batches of about `bytes_at_once`."""
+        step = max(1, int(bytes_at_once / self.bytes * self.samples))
         for first in range(0, self.samples, step):
-            yield [self.sample(number) for number in range(first, min(first + step, self.samples))]
+            last = min(first + step, self.samples)
+            samples = [self.sample(number) for number in range(first, last)]
+            if self.ragged:
+                ends = self.offsets[first : last + 1]
+                yield Packed(np.concatenate(samples), ends - ends[0])
+            else:
+                yield np.stack(samples)
 
     @property
     def bytes(self) -> int:
         """The payload of all samples."""
         return int(self.offsets[-1]) * np.dtype(self.dtype).itemsize
 
-    def check(self, delivered: npt.NDArray[np.generic] | Packed) -> list[int]:
+    def check(self, delivered: Batch) -> list[int]:
         """Compare what was delivered with what was written, every byte, and return the samples' numbers.
 
         Raises:
             ValueError: A delivered sample is not the one that its first eight bytes name.
         """
-        if isinstance(delivered, Packed):
-            ends = delivered.offsets
-            samples = [delivered.values[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)]
-        else:
-            samples = list(delivered)
+        samples = list(delivered)
         numbers = [int.from_bytes(sample.tobytes()[:8], "little") for sample in samples]
         for number, sample in zip(numbers, samples, strict=True):
             # Bytes, not values: random float32 has NaNs, and the last bit counts.

@@ -1,6 +1,6 @@
 """dataset-rt: samples are bytes; they are joined here, because a batch is what a training loop needs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,27 +9,51 @@ import numpy as np
 import numpy.typing as npt
 from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ReaderConfig, WriterConfig
 
-from benchmarks.workload import Packed, Workload
+from benchmarks.peer import Cannot, Row
+from benchmarks.workload import Batch, Packed, Workload
 
 
 class _Source:
     name = "samples"
 
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
+    def __init__(self, inputs: Iterable[CacheInput]) -> None:
+        self.inputs = inputs
 
     def __iter__(self) -> Iterator[CacheInput]:
-        for chunk in self.workload.chunks():
-            for sample in chunk:
-                yield CacheInput._make((sample.tobytes(), {"one": 1}))
+        return iter(self.inputs)
 
 
-def write(workload: Workload, folder: Path) -> None:
-    """One cache without compression."""
+def _written(workload: Workload, inputs: Iterable[CacheInput], folder: Path) -> None:
+    if workload.codec != "raw":
+        raise Cannot("no zstd, only lz4")
     config = WriterConfig(show_progress=False)
-    results = DatasetRuntime(num_workers=2).write_cache(_Source(workload), folder, writer_config=config)
+    results = DatasetRuntime(num_workers=2).write_cache(_Source(inputs), folder, writer_config=config)
     if not all(isinstance(result, CacheWriteSuccess) for result in results):
         raise RuntimeError(f"dataset-rt could not write: {results}")
+
+
+def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+    """One cache; metadata there must be."""
+    one = {"one": 1}
+    _written(workload, (CacheInput._make((sample.tobytes(), one)) for sample in samples), folder)
+
+
+def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+    """It has no call for that."""
+    raise Cannot("takes samples one by one")
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """One cache."""
+    _written(workload, (CacheInput._make((sample.tobytes(), metadata)) for sample, metadata in rows), folder)
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """Its table."""
+    dataset = DatasetRuntime(num_workers=1).cached_dataset(
+        [folder / "samples"], reader_config=ReaderConfig(seed=0, shuffle=False)
+    )
+    return {name: dataset.get_metadata()[name].to_list() for name in ("number", "label")}
 
 
 class Dataset:
@@ -62,9 +86,9 @@ class Dataset:
             while len(parts := [sample.data for sample in islice(samples, size)]) == size:
                 yield self._joined(parts)
 
-    def numpy(self, batch: Any) -> npt.NDArray[np.generic] | Packed:
+    def numpy(self, batch: Any) -> Batch:
         """It is that already."""
-        packed: npt.NDArray[np.generic] | Packed = batch
+        packed: Batch = batch
         return packed
 
 

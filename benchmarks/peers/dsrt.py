@@ -1,24 +1,51 @@
-"""DSRT: one cache of one raw field, its gather and its loader, with checksums verified on every read."""
+"""DSRT: one cache of one field, with checksums and digests written and verified, as always."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.workload import Packed, Workload
-from dsrt_format import Dense, Ragged
+from benchmarks.peer import Row
+from benchmarks.workload import LEVEL, Batch, Packed, Workload
+from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
 
 
-def write(workload: Workload, folder: Path) -> None:
-    """One cache."""
-    field = Ragged(workload.dtype) if workload.ragged else Dense(workload.dtype, workload.shape)
-    with CacheWriter(folder / "samples", {"x": field}) as writer:
-        for chunk in workload.chunks():
-            for sample in chunk:
-                writer.append({"x": sample})
+def _field(workload: Workload) -> Dense | Ragged:
+    codec: Literal["raw"] | Zstd = "raw"
+    if workload.codec != "raw":
+        codec = Zstd(LEVEL, dictionary=workload.dictionary if workload.codec == "zstd-dict" else None)
+    if workload.ragged:
+        return Ragged(workload.dtype, codec=codec)
+    return Dense(workload.dtype, workload.shape, codec=codec)
+
+
+def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+    """One `append` a sample."""
+    with CacheWriter(folder / "samples", {"x": _field(workload)}) as writer:
+        for sample in samples:
+            writer.append({"x": sample})
+
+
+def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+    """One `append` a sample."""
+    write_samples(workload, (sample for batch in batches for sample in batch), folder)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """One `append` a sample, metadata in it."""
+    columns = {"number": "int64", "label": "string"}
+    with CacheWriter(folder / "samples", {"x": _field(workload)}, columns) as writer:
+        for sample, metadata in rows:
+            writer.append({"x": sample, **metadata})
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The table of the cache."""
+    columns: dict[str, list[Any]] = Cache.open(folder / "samples").metadata.to_pydict()
+    return columns
 
 
 class Opened:
@@ -36,7 +63,7 @@ class Opened:
         with Loader(self.population, size, order="permuted", fields=["x"]) as loader:
             yield from loader.steps()
 
-    def numpy(self, batch: Any) -> npt.NDArray[np.generic] | Packed:
+    def numpy(self, batch: Any) -> Batch:
         """It is that already."""
         x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
         return Packed(x.values, x.offsets) if isinstance(x, RaggedArray) else x

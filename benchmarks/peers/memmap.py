@@ -1,21 +1,52 @@
 """NumPy over one mapped file: no format, no checks, no threads. What the machine gives away for nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.workload import Packed, Workload
+from benchmarks.peer import Cannot, Row
+from benchmarks.workload import Batch, Packed, Workload
 
 
-def write(workload: Workload, folder: Path) -> None:
+def _refuse_codec(workload: Workload) -> None:
+    if workload.codec != "raw":
+        raise Cannot("no codec")
+
+
+def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
     """All elements in one file."""
+    _refuse_codec(workload)
     with (folder / "values").open("wb") as file:
-        for chunk in workload.chunks():
-            for sample in chunk:
-                file.write(sample.tobytes())
+        for sample in samples:
+            file.write(sample.data)
+
+
+def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+    """The same file."""
+    arrays = (batch.values if isinstance(batch, Packed) else batch for batch in batches)
+    write_samples(workload, arrays, folder)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A file for each column beside it; strings are lines."""
+    with (
+        (folder / "values").open("wb") as values,
+        (folder / "number").open("wb") as numbers,
+        (folder / "label").open("w") as labels,
+    ):
+        for sample, metadata in rows:
+            values.write(sample.data)
+            numbers.write(metadata["number"].to_bytes(8, "little"))
+            labels.write(metadata["label"] + "\n")
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other two files."""
+    numbers = np.fromfile(folder / "number", "<i8").tolist()
+    return {"number": numbers, "label": (folder / "label").read_text().splitlines()}
 
 
 class Mapped:
@@ -46,9 +77,9 @@ class Mapped:
             for first in range(0, self.samples - size + 1, size):
                 yield self.gather(order[first : first + size])
 
-    def numpy(self, batch: Any) -> npt.NDArray[np.generic] | Packed:
+    def numpy(self, batch: Any) -> Batch:
         """It is that already."""
-        packed: npt.NDArray[np.generic] | Packed = batch
+        packed: Batch = batch
         return packed
 
 

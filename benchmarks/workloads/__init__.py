@@ -1,8 +1,14 @@
-"""The workloads, one a file. A new one: a file with a `WORKLOAD`, and its name here."""
+"""The workloads. A new one: a file with a `Workload`, and its name here."""
 
 from benchmarks.workload import Workload
-from benchmarks.workloads import images, records, tokens
+from benchmarks.workloads import images, photos, records, sentences, tokens
 
-WORKLOADS: dict[str, Workload] = {
-    module.WORKLOAD.name: module.WORKLOAD for module in (records, images, tokens)
-}
+
+def _by_name(*workloads: Workload) -> dict[str, Workload]:
+    return {workload.name: workload for workload in workloads}
+
+
+READ = _by_name(records.WORKLOAD, images.WORKLOAD, tokens.WORKLOAD)
+WRITTEN = _by_name(
+    records.WORKLOAD, images.WORKLOAD, sentences.RAW, sentences.ZSTD, sentences.ZSTD_DICT, photos.WORKLOAD
+)

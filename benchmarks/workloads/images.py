@@ -2,4 +2,4 @@
 
 from benchmarks.workload import Workload
 
-WORKLOAD = Workload("images", "images, 150 KiB, raw", "uint8", 3_000, 256, shape=(200, 256, 3))
+WORKLOAD = Workload("images", "images, 150 KiB", "uint8", 3_000, 256, shape=(200, 256, 3))

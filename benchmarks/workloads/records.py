@@ -2,4 +2,4 @@
 
 from benchmarks.workload import Workload
 
-WORKLOAD = Workload("records", "dense records, 2 KiB, raw", "float32", 200_000, 256, shape=(512,))
+WORKLOAD = Workload("records", "dense records, 2 KiB", "float32", 200_000, 256, shape=(512,))

@@ -1,0 +1,92 @@
+"""What a build adds to the memory of its process, by the number of samples: it should not depend on it."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks import table
+from benchmarks.peer import Row, load
+from benchmarks.peers import PEERS
+from benchmarks.suite import Found, Job, Results
+from benchmarks.workload import Workload
+
+MOST_ROUNDS = 3
+CASES = {f"{count:,}": count for count in (10_000, 100_000, 1_000_000)}
+SMOKE_SHARE = 100
+
+_CHECKED_ROWS = 1024
+
+
+def _workload(case: str, smoke: bool) -> Workload:
+    samples = CASES[case] // (SMOKE_SHARE if smoke else 1)
+    return Workload("rows", "small records with metadata", "uint8", samples, 256, shape=(64,))
+
+
+def _rows(workload: Workload) -> Iterator[Row]:
+    for number, sample in enumerate(workload.all()):
+        yield sample, _metadata(number)
+
+
+def _metadata(number: int) -> dict[str, int | str]:
+    return {"number": number, "label": f"a name of its own for sample {number}"}
+
+
+def prepare(job: Job) -> None:
+    """Write everything once and read it back, metadata, too.
+
+    Raises:
+        ValueError: What is read is not what was written.
+    """
+    peer, workload = load(job.peer), _workload(job.case, job.smoke)
+    peer.write_rows(workload, _rows(workload), job.folder)
+    reader = peer.opened(workload, job.folder)
+    some = np.linspace(0, workload.samples - 1, min(_CHECKED_ROWS, workload.samples)).astype(np.int64)
+    if workload.check(reader.numpy(reader.gather(some))) != some.tolist():
+        raise ValueError("gather gave other samples than asked for")
+    metadata = [_metadata(number) for number in range(workload.samples)]
+    if peer.metadata(job.folder) != {name: [each[name] for each in metadata] for name in metadata[0]}:
+        raise ValueError("the metadata are not what was written")
+
+
+def measure(job: Job) -> Found:
+    """MiB by which the process grew at most while it wrote."""
+    peer, workload = load(job.peer), _workload(job.case, job.smoke)
+    workload.sample(0)  # the pool that samples are made of is there
+    folder = job.folder / "measured"
+    folder.mkdir()
+    # From proc(5): this sets the peak, VmHWM, to what is resident now, which includes all imports.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    peer.write_rows(workload, _rows(workload), folder)
+    found: Found = {"peak": (_status("VmHWM") - before) / 2**10}
+    shutil.rmtree(folder)
+    return found
+
+
+def _status(key: str) -> int:
+    (kibibytes,) = re.findall(rf"^{key}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(kibibytes)
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """One table: systems by numbers of samples."""
+    systems = {case: figures["peak"] for case, figures in results.items()}
+    lines = [
+        "## Memory of a build",
+        "",
+        "MiB that the process of a build has at its peak (VmHWM) beyond what it has after imports; samples",
+        "of 64 bytes with a number and a string each, one by one from a generator.",
+        "",
+        *table.head("system", *(f"{case} samples" for case in systems), words=1),
+    ]
+    if smoke:
+        lines.insert(2, f"(Here with a {SMOKE_SHARE}th of the samples.)\n")
+    for peer in (peer for peer in PEERS if any(peer in found for found in systems.values())):
+        cells = [found.get(peer, "") for found in systems.values()]
+        shown = [cell if isinstance(cell, str) else f"{median(cell):,.1f}" for cell in cells]
+        lines.append(table.row([table.system(peer), *shown]))
+    return lines

@@ -1,0 +1,160 @@
+"""From arrays in memory to a complete store: into memory, and to a disk until it is durable."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks import table
+from benchmarks.peer import Cannot, Peer, load
+from benchmarks.peers import FIRST, PEERS
+from benchmarks.suite import Found, Job, Results
+from benchmarks.workload import LEVEL, Batch, Workload
+from benchmarks.workloads import WRITTEN
+
+CASES = WRITTEN
+MOST_ROUNDS = 100
+BATCH_BYTES = 4 << 20
+WARMING_BYTES = 16 << 20
+SHARED_MEMORY = Path("/dev/shm")
+
+_WAYS = {"samples": "samples one by one", "batches": f"batches of {BATCH_BYTES >> 20} MiB"}
+
+
+def _workload(case: str, smoke: bool) -> Workload:
+    return CASES[case].shrunk() if smoke else CASES[case]
+
+
+def prepare(job: Job) -> None:
+    """Write everything in every way that the system has, and read it back.
+
+    Raises:
+        ValueError: What is read is not what was written.
+    """
+    workload = _workload(job.case, job.smoke)
+    batches = list(workload.batches(BATCH_BYTES))
+    for way, write in _ways(load(job.peer), workload, batches).items():
+        folder = job.folder / way
+        folder.mkdir()
+        try:
+            write(folder)
+        except Cannot:
+            continue
+        _check(job.peer, workload, folder)
+        shutil.rmtree(folder)
+
+
+def measure(job: Job) -> Found:
+    """Seconds by way and place, and MiB of the files."""
+    workload = _workload(job.case, job.smoke)
+    peer = load(job.peer)
+    batches = list(workload.batches(BATCH_BYTES))
+    warming = max(1, int(len(batches) * WARMING_BYTES / workload.bytes))
+    found: Found = {}
+    with _memory(job, workload) as memory:
+        ways = _ways(peer, workload, batches)
+        for way, write in _ways(peer, workload, batches[:warming]).items():
+            try:
+                # Threads are started and allocators warm, as they are in any build worth a measurement.
+                _timed(write, job.folder / "warming")
+            except Cannot as reason:
+                found |= {f"{way} {figure}": str(reason) for figure in ("memory", "disk", "stored")}
+                continue
+            found[f"{way} memory"], found[f"{way} stored"] = _timed(ways[way], memory / way)
+            os.sync()  # what others left to be written does not count here
+            found[f"{way} disk"], _ = _timed(ways[way], job.folder / way, durable=True)
+    return found
+
+
+def _ways(peer: Peer, workload: Workload, batches: list[Batch]) -> dict[str, Callable[[Path], None]]:
+    samples = [sample for batch in batches for sample in batch]
+    return {
+        "samples": partial(peer.write_samples, workload, samples),
+        "batches": partial(peer.write_batches, workload, batches),
+    }
+
+
+@contextmanager
+def _memory(job: Job, workload: Workload) -> Iterator[Path]:
+    # Files in memory: all that a writer does but for waiting until a disk has it.
+    if shutil.disk_usage(SHARED_MEMORY).free < 2 * workload.bytes:
+        raise OSError(f"{SHARED_MEMORY} has no room for {2 * workload.bytes >> 20} MiB")
+    with tempfile.TemporaryDirectory(prefix=f"dsrt-benchmarks-{job.peer}-", dir=SHARED_MEMORY) as folder:
+        yield Path(folder)
+
+
+def _timed(write: Callable[[Path], None], folder: Path, durable: bool = False) -> tuple[float, float]:
+    folder.mkdir()
+    try:
+        began = time.perf_counter()
+        write(folder)
+        if durable:
+            _sync(folder)
+        seconds = time.perf_counter() - began
+        stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    finally:
+        shutil.rmtree(folder)
+    return seconds, stored / 2**20
+
+
+def _sync(folder: Path) -> None:
+    # What a writer has synced itself costs next to nothing here.
+    for path in [folder, *folder.rglob("*")]:
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+
+def _check(peer: str, workload: Workload, folder: Path) -> None:
+    reader = load(peer).opened(workload, folder)
+    for first in range(0, workload.samples, workload.batch):
+        numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
+        if workload.check(reader.numpy(reader.gather(numbers))) != numbers.tolist():
+            raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a workload."""
+    lines = [
+        "## Writing",
+        "",
+        "From arrays in memory to a closed store whose content was compared with the truth beforehand. *No",
+        "syncs*: on a file system in memory, where a sync costs nothing. *Durable*: on the disk, until every",
+        "file is there for good; DSRT syncs its files itself, those of a system that does not are synced by",
+        "the benchmark and the time counts. Both as MiB of payload a second. *x DSRT* is the ratio to DSRT:",
+        "above 1 it is faster. *Stored* is the size of all files.",
+    ]
+    for case, figures in results.items():
+        lines += ["", *_section(_workload(case, smoke), figures)]
+    return lines
+
+
+def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]]) -> list[str]:
+    lines = [f"### {workload.heading}{'' if workload.codec == 'raw' else f', level {LEVEL}'}", ""]
+    rate = ["spread", "x DSRT"]
+    lines += table.head("input", "system", "no syncs", *rate, "durable", *rate, "stored MiB")
+    for way, title in _WAYS.items():
+        stored, *places = (figures[f"{way} {figure}"] for figure in ("stored", "memory", "disk"))
+        for peer in (peer for peer in PEERS if peer in stored):
+            cells = [title if peer == FIRST else "", table.system(peer)]
+            size = stored[peer]
+            if isinstance(size, str):
+                lines.append(table.row([*cells, size, *[""] * 6]))
+                continue
+            for seconds in places:
+                rates = {name: _rates(workload, seconds[name]) for name in {peer, FIRST} & seconds.keys()}
+                cells += [f"{median(rates[peer]):,.0f}", table.spread(rates[peer])]
+                cells.append(table.ratio(rates[peer], rates.get(FIRST)))
+            lines.append(table.row([*cells, f"{median(size):,.0f}"]))
+    return lines
+
+
+def _rates(workload: Workload, seconds: list[float] | str) -> list[float]:
+    return [] if isinstance(seconds, str) else [workload.bytes / 2**20 / each for each in seconds]
