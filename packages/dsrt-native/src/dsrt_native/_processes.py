@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from dsrt_format import WorkerError
 from dsrt_native import _worker
 from dsrt_native._channel import Channel
-from dsrt_native._task import ADVICE, Load
+from dsrt_native._task import ADVICE, Load, importable_main
 
 __all__ = ["GRACE_SECONDS", "UNGUARDED", "Member", "check", "disown", "end", "start"]
 
@@ -70,9 +70,10 @@ def start(load: Load, start_method: str, register: Callable[[Member], None]) -> 
     try:
         if start_method == "forkserver":
             _preload()
-            child.start()
+            with importable_main():
+                child.start()
         else:
-            with _without_interrupts():
+            with _without_interrupts(), importable_main():
                 child.start()
     except (EOFError, OSError) as error:
         raise WorkerError(f"a worker process could not be started: {error!r}. {ADVICE}") from error

@@ -1,15 +1,17 @@
 """How a task gets into a worker process, and what to do where it cannot."""
 
+import contextlib
 import functools
 import io
 import os
 import pickle
 import sys
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Iterator
+from multiprocessing import process
+from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
 
-__all__ = ["ADVICE", "Load", "Task", "loading"]
+__all__ = ["ADVICE", "Load", "Task", "importable_main", "loading"]
 
 Task: TypeAlias = Callable[[Any], Any]
 Load: TypeAlias = Callable[[], Task]
@@ -48,7 +50,7 @@ def loading(task: Task, start_method: str) -> Load:
         pickler.dump(task)
     except Exception as error:
         raise TypeError(f"{task!r} cannot be sent to worker processes: {error}. {ADVICE}") from error
-    if pickler.names and not _main_is_importable():
+    if pickler.names and not _is_importable(sys.modules["__main__"]):
         raise TypeError(
             f"{pickler.names[0]!r} comes from a notebook, from standard input or from the command line, and "
             f"worker processes cannot import it from there. {ADVICE}"
@@ -56,10 +58,26 @@ def loading(task: Task, start_method: str) -> Load:
     return functools.partial(pickle.loads, file.getvalue())
 
 
-def _main_is_importable() -> bool:
-    # The same two ways that multiprocessing knows.
+@contextlib.contextmanager
+def importable_main() -> Iterator[None]:
+    """Have workers not try to import a main script that is no file, such as ``<stdin>``, in vain."""
     main = sys.modules["__main__"]
+    path = getattr(main, "__file__", None)
+    if path is None or _is_importable(main):
+        yield
+        return
+    del main.__file__
+    try:
+        yield
+    finally:
+        main.__file__ = path
+
+
+def _is_importable(main: ModuleType) -> bool:
+    # The same two ways that multiprocessing knows.
     if getattr(getattr(main, "__spec__", None), "name", None) is not None:
         return True
     path = getattr(main, "__file__", None)
-    return path is not None and os.path.exists(path)
+    return path is not None and os.path.exists(
+        os.path.join(getattr(process, "ORIGINAL_DIR", None) or "", path)
+    )
