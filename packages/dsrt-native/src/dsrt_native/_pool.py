@@ -25,7 +25,6 @@ is the end of the pool: whoever owns it can make another and submit from where t
 
 import multiprocessing.util
 import os
-import pickle
 import weakref
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import wait
@@ -35,6 +34,7 @@ from typing import Any, Literal, Self, get_args
 from dsrt_format import WorkerError
 from dsrt_native._channel import Message, Packed
 from dsrt_native._death import death
+from dsrt_native._failure import rebuilt
 from dsrt_native._processes import Member, check, disown, end, start
 from dsrt_native._task import ADVICE, Task, loading
 from dsrt_native.arguments import callback, whole, word
@@ -145,7 +145,7 @@ class Pool:
         self._taken += 1
         reply = member.channel.open(message)
         if message.kind == "error":
-            raise _rebuilt(*reply)
+            raise rebuilt(*reply)
         return reply
 
     def map(self, requests: Iterable[Any]) -> Iterator[Any]:
@@ -215,7 +215,7 @@ class Pool:
         if message.kind == "ready":
             member.ready = True
         elif message.kind == "unready":
-            cause = _rebuilt(*member.channel.open(message))
+            cause = rebuilt(*member.channel.open(message))
             self._fail(WorkerError(f"a worker process cannot load the task: {cause}. {ADVICE}"), cause)
         else:
             ordinal = member.outstanding.popleft()
@@ -228,17 +228,3 @@ class Pool:
         self._failed = error
         self.close()
         raise error from cause
-
-
-def _rebuilt(pickled: bytes | None, words: str, trace: str) -> Exception:
-    """Return the exception of a task, made again."""
-    error: object = None
-    if pickled is not None:
-        try:
-            error = pickle.loads(pickled)
-        except Exception as failure:
-            words = f"{words} (which cannot be unpickled here: {failure})"
-    if not isinstance(error, Exception):
-        error = RuntimeError(words)
-    error.add_note(trace)
-    return error

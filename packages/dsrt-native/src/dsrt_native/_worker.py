@@ -7,15 +7,14 @@ does: NumPy, but neither pyarrow nor Polars nor torch.
 import contextlib
 import fcntl
 import os
-import pickle
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
 from dsrt_native._channel import Channel, Packed
+from dsrt_native._failure import described
 
 __all__ = ["main"]
 
@@ -37,7 +36,7 @@ def main(connection: Connection, life: Connection, load: Callable[[], Callable[[
         try:
             task = load()
         except BaseException as error:
-            channel.send("unready", None, _failure(error))
+            channel.send("unready", None, Packed(described(error)))
             return
         channel.send("ready", None, Packed(None))
         while True:
@@ -64,7 +63,7 @@ def _serve(channel: Channel, task: Callable[[Any], Any]) -> None:
     try:
         reply = task(channel.open(message))
     except BaseException as error:
-        channel.send("error", message.ordinal, _failure(error))
+        channel.send("error", message.ordinal, Packed(described(error)))
     else:
         _reply(channel, message.ordinal, reply)
     # What was printed is seen even if this process is killed later; a closed stdout is not our affair.
@@ -80,7 +79,7 @@ def _reply(channel: Channel, ordinal: int | None, reply: Any) -> None:
             f"the reply to request {ordinal}, of type {type(reply).__qualname__}, cannot be pickled: {error}"
         )
         refusal.__cause__ = error
-        channel.send("error", ordinal, _failure(refusal))
+        channel.send("error", ordinal, Packed(described(refusal)))
         return
     try:
         channel.send("reply", ordinal, packed)
@@ -88,20 +87,4 @@ def _reply(channel: Channel, ordinal: int | None, reply: Any) -> None:
         raise
     except OSError as error:
         error.add_note(f"for want of memory for the reply to request {ordinal}")
-        channel.send("error", ordinal, _failure(error))
-
-
-def _failure(error: BaseException) -> Packed:
-    """Return what the parent needs to raise an error again: pickled, in words, and where it came from."""
-    # The first frame is of this file, which tells nobody anything.
-    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    text = "".join(traceback.format_exception(type(error), error, trace))
-    words = "".join(traceback.format_exception_only(error)).strip()
-    pickled = None
-    # An end of the process or of an iteration that a task asks for must not end those of the parent.
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        with contextlib.suppress(Exception):
-            candidate = pickle.dumps(error, 5)
-            if type(pickle.loads(candidate)) is type(error):
-                pickled = candidate
-    return Packed((pickled, words, f"in worker process {os.getpid()}:\n{text}"))
+        channel.send("error", ordinal, Packed(described(error)))
