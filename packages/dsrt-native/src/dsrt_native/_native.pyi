@@ -30,7 +30,7 @@ class Batch:
 
 @final
 class Writer:
-    """Writes a cache, one sample at a time."""
+    """Writes a cache."""
 
     def __new__(
         cls,
@@ -43,11 +43,25 @@ class Writer:
         samples_per_shard: int,
         shard_bytes: int,
         replace: bool,
+        threads: int,
+        earlier: str,
     ) -> Writer: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def durable(self) -> int:
+        """Samples that survive a crash; while another thread appends, and after the end, as last known."""
+    @property
+    def resumed(self) -> int: ...
+    @property
+    def restarted(self) -> str | None: ...
     def append(self, sample: dict[str, Any]) -> None: ...
+    def append_batch(self, columns: object) -> int:
+        """Number of samples in a table, or in a dict of pairs: a word and what it says is there."""
     def publish(self) -> tuple[int, str, list[str]]:
         """Number of samples, digest in hexadecimal, and warnings."""
-    def abort(self) -> None: ...
+    def abort(self) -> int:
+        """Samples that stay durable for a later run."""
 
 @final
 class ArrowStream:

@@ -17,8 +17,9 @@ from dsrt_native.batch import Batch
 from dsrt_native.columns import weights_of
 from dsrt_native.gather import Errors, masks, names_of
 from dsrt_native.population import HasPopulation, Population
+from dsrt_native.threads import default_threads
 
-__all__ = ["Last", "LoaderBase", "LoaderStats", "Order", "default_threads"]
+__all__ = ["Last", "LoaderBase", "LoaderStats", "Order"]
 
 Order: TypeAlias = Literal["sequential", "uniform", "weighted", "permuted"]
 Last: TypeAlias = Literal["drop", "pad", "short"]
@@ -260,12 +261,3 @@ class _Pass(Iterator[Batch]):
         except StopIteration as error:
             # It would end the pass as if there were no more batches. Python's generators do the same.
             raise RuntimeError("the transform raised StopIteration") from error
-
-
-def default_threads(share: int = 1) -> int:
-    """Return how many threads a loader has by default: 4, or a process's share of the CPUs if that is less.
-
-    Args:
-        share: Processes on this machine that do the same.
-    """
-    return max(1, min(4, _native.cpus() // share))

@@ -1,9 +1,11 @@
 """Dates, timestamps and durations as the integers that metadata columns store. Exact, or refused."""
 
 import datetime
+from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["Clock", "clock"]
 
@@ -77,6 +79,38 @@ class Clock(NamedTuple):
             )
         since = value.replace(tzinfo=None) - _EPOCH
         return self._counted(_length(since) - _length(offset or _NO_TIME), value)
+
+    def all_ticks(self, values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return how many units each of many values is, and which of them are null.
+
+        Args:
+            values: ``[n]`` of datetime64 or timedelta64, as for `ticks`.
+
+        Raises:
+            ValueError: As for `ticks`; the second argument of the error is the first place where it is so.
+        """
+        null = np.isnat(values)
+        counts = values.view(np.int64)
+        unit, step = np.datetime_data(values.dtype)
+        ours = values.dtype.kind == ("m" if self.kind == "duration" else "M")
+        fits = null & ours
+        if ours and unit in _UNITS:
+            times, parts = step * _UNITS[unit], _UNITS[self.unit]
+            times, parts = times // (common := gcd(times, parts)), parts // common
+            most = (2**63 - 1) // times
+            # Of units as short as an attosecond a day has more than int64 holds: only 0 is whole then.
+            whole = counts // parts if parts < 2**63 else np.zeros_like(counts)
+            exact = counts == whole * parts if parts < 2**63 else counts == 0
+            fits |= exact & (whole <= most) & (whole >= -most)
+            counts = np.where(fits & ~null, whole, 0) * min(times, 2**63 - 1)
+        if not fits.all():
+            place = int(fits.argmin())
+            try:
+                self.ticks(values[place])
+            except ValueError as error:
+                raise ValueError(str(error), place) from None
+            raise ValueError(f"{values[place]!r} is out of range", place)
+        return counts, null
 
     def _counted(self, attoseconds: int, value: object) -> int:
         count, rest = divmod(attoseconds, _UNITS[self.unit])

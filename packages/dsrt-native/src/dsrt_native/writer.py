@@ -1,4 +1,4 @@
-"""Writing a cache, one sample at a time."""
+"""Writing a cache: sample by sample or many at once, on threads of the engine, and going on after a crash."""
 
 import os
 import warnings
@@ -14,6 +14,8 @@ from dsrt_format.names import cache_name_problem, column_name_problem, field_nam
 from dsrt_native import _native
 from dsrt_native.arguments import whole
 from dsrt_native.attributes import attributes_json
+from dsrt_native.samples import given_columns
+from dsrt_native.threads import default_threads
 from dsrt_native.times import clock
 
 __all__ = ["SAMPLES_PER_SHARD", "SHARD_BYTES", "CacheWriter"]
@@ -24,13 +26,23 @@ SAMPLES_PER_SHARD = 2**20
 SHARD_BYTES = 256 * 2**20
 """The default: a shard is closed when one of its files holds so many bytes of records."""
 
+_EARLIER = {None: "ask", True: "resume", False: "discard"}
+
 
 class CacheWriter:
-    """Writes a cache: leaving the ``with`` block publishes it, an exception discards it.
+    """Writes a cache: leaving the ``with`` block publishes it, an exception does not.
 
     Everything is written into ``.<name>.building`` beside `path`, which is locked, and made durable before
-    one rename shows it. At every moment `path` is a complete cache or does not exist. Memory stays bounded:
-    records go to the files as they come.
+    one rename shows it. At every moment `path` is a complete cache or does not exist. Threads of the engine
+    compress, digest and write; memory stays bounded whatever the number of samples, and the bytes of the
+    cache depend neither on the threads nor on how the samples came.
+
+    A shard that is complete is made durable while later samples come: `durable_count` says how many samples
+    would survive kill -9, a power cut or a full disk now. With a `fingerprint` they are kept after whatever
+    ended the writer, an exception and Ctrl-C included, and a later writer of the same cache goes on from them
+    with ``resume=True``. They are given up if anything else about the cache differs (its fields, columns,
+    attributes, sizes of shards, the version of the writer); `restarted` and a warning say so. Without a
+    fingerprint nobody could say whether the samples are still the same, and nothing is kept.
 
     A sample that is refused (`SchemaError`) leaves the writer as it was; one may catch the error and go on.
 
@@ -44,16 +56,21 @@ class CacheWriter:
             is float64.
         fingerprint: Whatever identifies code and inputs, such as `dsrt_format.fingerprint` returns.
         attributes: Free JSON, kept in the manifest.
-        samples_per_shard: A shard is closed when it holds so many samples, at most 2^20.
+        threads: Threads that compress, digest and write; by default 4, or as many as there are CPUs.
+        samples_per_shard: A shard is closed when it holds so many samples, at most 2^20. What is in no closed
+            shard is lost in a crash: make it small where samples take long.
         shard_bytes: A shard is closed when one of its files holds so many bytes of records.
+        resume: What becomes of durable samples of an earlier run that did not end: True goes on behind them
+            (`count` says with which sample), False starts over, None makes them an error.
         replace: Whether a published cache at `path` is replaced, at the moment this one is complete.
 
     Raises:
-        CacheExistsError: Something is at `path`; with `replace`, something else than a sound cache.
+        CacheExistsError: Something is at `path`; with `replace`, something else than a sound cache. Or there
+            are durable samples of an earlier run, and `resume` is None.
         CacheLockedError: Another process writes this cache; the message says which. The lock of a process
             that died is taken over.
         SchemaError: Fields, columns or attributes that a cache cannot have.
-        ValueError: `samples_per_shard` or `shard_bytes` out of range.
+        ValueError: `threads`, `samples_per_shard` or `shard_bytes` out of range.
         OSError: A directory or file cannot be written.
     """
 
@@ -65,18 +82,23 @@ class CacheWriter:
         *,
         fingerprint: str | None = None,
         attributes: Mapping[str, Any] = MappingProxyType({}),
+        threads: int | None = None,
         samples_per_shard: int = SAMPLES_PER_SHARD,
         shard_bytes: int = SHARD_BYTES,
+        resume: bool | None = None,
         replace: bool = False,
     ) -> None:
         self._path = Path(path)
-        self._count = 0
         self._native: _native.Writer | None = None
         if (problem := cache_name_problem(self._path.name)) is not None:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
             _require_text("fingerprint", fingerprint)
+        if resume is not None and not isinstance(resume, bool):
+            raise TypeError(f"resume={resume!r}: expected True, False or None")
         columns = _columns(metadata, fields)
+        self._fields = dict(fields)
+        self._columns = dict(columns)
         self._clocks = {name: found for name, kind in columns if (found := clock(kind)) is not None}
         self._native = _native.Writer(
             self._path,
@@ -87,7 +109,15 @@ class CacheWriter:
             samples_per_shard=whole("samples_per_shard", samples_per_shard, 1, SAMPLES_PER_SHARD),
             shard_bytes=whole("shard_bytes", shard_bytes, 1),
             replace=replace,
+            threads=default_threads() if threads is None else whole("threads", threads, 1, 1024),
+            earlier=_EARLIER[resume],
         )
+        self._count = self._native.count
+        self._durable = self._native.durable
+        self._resumed = self._native.resumed
+        self._restarted = self._native.restarted
+        if self._restarted is not None and resume:
+            warnings.warn(f"{self._path}: {self._restarted}", RuntimeWarning, stacklevel=2)
 
     @property
     def path(self) -> Path:
@@ -96,8 +126,29 @@ class CacheWriter:
 
     @property
     def count(self) -> int:
-        """The number of samples appended."""
+        """The number of samples in the cache so far, those of an earlier run included."""
         return self._count
+
+    @property
+    def durable_count(self) -> int:
+        """Samples that survive whatever happens from now on.
+
+        It rises by a shard at a time, some moments after the shard's last sample. With a fingerprint, a later
+        run goes on from them. Once the writer is closed: samples that were published, or that are kept.
+        """
+        if self._native is not None:
+            self._durable = self._native.durable
+        return self._durable
+
+    @property
+    def resumed_from(self) -> int:
+        """Samples that were taken over from an earlier run; `append` goes on with this number."""
+        return self._resumed
+
+    @property
+    def restarted(self) -> str | None:
+        """Why durable samples of an earlier run, or some of them, were not used; None if all were."""
+        return self._restarted
 
     def append(self, sample: dict[str, Any]) -> None:
         """Append one sample.
@@ -118,16 +169,51 @@ class CacheWriter:
             SchemaError: The sample does not fit. The message names field and sample, and the writer is as
                 before.
             TypeError: `sample` is no dict.
-            OSError: A file could not be written; the disk may be full. The writer is at its end, and what it
-                wrote is removed.
+            OSError: A file could not be written; the disk may be full. It may be a file of samples that came
+                long before. The writer is at its end; durable samples stay.
             RuntimeError: The writer is closed, or two threads use it at once.
         """
-        if self._native is None:
-            raise RuntimeError(f"the writer of {self._path} is closed; make a new one")
+        native = self._open()
         if self._clocks and isinstance(sample, dict):
             sample = self._with_ticks(sample)
-        self._native.append(sample)
+        native.append(sample)
         self._count += 1
+
+    def append_batch(self, columns: Mapping[str, Any] | Any) -> None:
+        """Append many samples at once, which gives the same cache as to append them one by one.
+
+        Args:
+            columns: For each field and each metadata column its values, one a sample, and nothing else: a
+                mapping by name, or an Arrow table or record batch (anything with the Arrow PyCapsule
+                interface: of pyarrow, Polars, ...). Any number of samples, 0 too.
+
+                Dense fields take one array ``[samples, *shape]``, ragged ones a `RaggedArray`, a list of
+                arrays, or one array if all records have the same shape; bytes take a list of bytes-like
+                objects, text one of str. Metadata columns take arrays on one axis (numbers, bool,
+                datetime64, timedelta64, str) or lists of values and None.
+
+                Each may be Arrow data instead: numbers, binary and text; fixed-size lists, however deep, for
+                dense fields; lists (of fixed-size lists, if there is more than one axis) for ragged ones.
+                Dictionaries are looked up. Nulls are nulls in metadata, and refused in a payload.
+
+                As in `append` nothing is cast: arrays have exactly the field's dtype, and a metadata value is
+                stored if the type of its column holds that very value.
+
+        Raises:
+            SchemaError: The samples do not fit, or are not equally many in all columns. The message names
+                field and sample. None of them is stored, and the writer is as before.
+            TypeError: `columns` is neither a mapping nor a table.
+            OSError: As for `append`.
+            RuntimeError: The writer is closed, or two threads use it at once.
+        """
+        native = self._open()
+        given = given_columns(columns, self._fields, self._columns, self._clocks, self._count)
+        self._count += native.append_batch(given)
+
+    def _open(self) -> _native.Writer:
+        if self._native is None:
+            raise RuntimeError(f"the writer of {self._path} is closed; make a new one")
+        return self._native
 
     def _with_ticks(self, sample: dict[str, Any]) -> dict[str, Any]:
         ticks = {}
@@ -155,9 +241,26 @@ class CacheWriter:
             if kind is None:
                 for warning in native.publish()[2]:
                     warnings.warn(warning, RuntimeWarning, stacklevel=2)
+        except BaseException as failed:
+            error = failed
+            raise
         finally:
             # Does nothing after publication. Before it, Ctrl-C may have come between two lines.
-            native.abort()
+            reached = native.durable
+            self._durable = native.abort()
+            if error is not None:
+                self._say_what_is_kept(error, reached)
+
+    def _say_what_is_kept(self, error: BaseException, reached: int) -> None:
+        if self._durable:
+            error.add_note(
+                f"{self._path}: {self._durable} samples are durable; the next run goes on from there"
+            )
+        elif reached:
+            error.add_note(
+                f"{self._path}: {reached} samples were durable and are given up: there is no fingerprint by "
+                "which a later run could know that they are still the same"
+            )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")

@@ -7,7 +7,8 @@ from dsrt_native import HasPopulation, _native
 from dsrt_native.arguments import callback, refuse
 from dsrt_native.batch import Batch, arrays
 from dsrt_native.gather import Errors
-from dsrt_native.stream import Last, LoaderBase, Order, default_threads
+from dsrt_native.stream import Last, LoaderBase, Order
+from dsrt_native.threads import default_threads
 from dsrt_torch import memory, ranks
 from dsrt_torch.tensors import converted, tensors, to_torch
 

@@ -26,6 +26,26 @@ pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> dsrt_core::Result<T>) 
     caught(work).map_err(|error| raise(py, &error))
 }
 
+/// Runs `work` without the GIL. The function it is given is to be called now and then while it waits: it looks for
+/// signals, and its error ends the wait. What the handler of a signal raised is then raised here.
+pub fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    F: Send + FnOnce(&mut dyn FnMut() -> dsrt_core::Result<()>) -> dsrt_core::Result<T>,
+    T: Send,
+{
+    let mut raised = None;
+    let done = detached(py, || {
+        work(&mut || {
+            Python::attach(|py| py.check_signals()).map_err(|error| {
+                raised = Some(error);
+                Error::new(Kind::State, "interrupted by a signal")
+            })
+        })
+    });
+    // Where it had just finished, the signal still counts.
+    raised.map_or(done, Err)
+}
+
 /// A panic is a defect of ours. `PyO3` would make it a `BaseException`, which no `except Exception` sees.
 fn caught<T>(work: impl FnOnce() -> dsrt_core::Result<T>) -> dsrt_core::Result<T> {
     // What `work` changes is either gone after a panic or changed in one step: the core's locks are held for moments.

@@ -10,7 +10,9 @@ mod memory;
 mod order;
 mod population;
 mod sample;
+mod samples;
 mod state;
+mod table;
 mod train;
 mod writer;
 

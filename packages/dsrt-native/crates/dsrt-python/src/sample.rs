@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use arrow_buffer::Buffer;
 use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::field::{Field, FieldKind};
 use dsrt_core::write::{Value, scalar_bytes};
@@ -39,6 +40,7 @@ pub enum Held<'py> {
     Bytes(Bound<'py, PyBytes>),
     Text(Bound<'py, PyString>),
     Number([u8; 8], usize),
+    Arrow(Buffer),
 }
 
 impl Held<'_> {
@@ -56,6 +58,7 @@ impl Held<'_> {
             // It could be encoded when it was taken, and Python keeps the result.
             Self::Text(text) => text.to_str().unwrap_or_default().as_bytes(),
             Self::Number(bytes, width) => bytes.get(..*width).unwrap_or_default(),
+            Self::Arrow(buffer) => buffer.as_slice(),
         }
     }
 }
@@ -182,7 +185,11 @@ fn number(value: &Bound<'_, PyAny>) -> Judged<Option<Value<'static>>> {
 }
 
 /// An array of exactly the dtype, in C order.
-fn array<'py>(element: DType, dtype: Option<&Bound<'py, PyAny>>, value: &Bound<'py, PyAny>) -> Judged<HeldRecord<'py>> {
+pub fn array<'py>(
+    element: DType,
+    dtype: Option<&Bound<'py, PyAny>>,
+    value: &Bound<'py, PyAny>,
+) -> Judged<HeldRecord<'py>> {
     let py = value.py();
     let name = element.name();
     let Some(dtype) = dtype else {

@@ -1,6 +1,7 @@
-//! The writer, one sample at a time.
+//! The writer: samples one by one or many at once, waits that answer Ctrl-C, and what is durable.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsrt_core::dtype::{ColumnType, DType};
@@ -13,8 +14,12 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::error::{attached, detached, raise};
+use crate::error::{attached, detached, interruptible, raise};
 use crate::sample::{HeldRecord, HeldValue, Refusal};
+use crate::samples::HeldSamples;
+
+/// Bytes of a dictionary that is trained.
+const DICTIONARY: usize = 1 << 16;
 
 /// A field as the Python side spells it.
 #[derive(FromPyObject)]
@@ -27,22 +32,31 @@ pub struct FieldSpec {
     ndim: u32,
     codec: String,
     level: i32,
-    dictionary: Option<Vec<u8>>,
+    dictionary: Option<DictionarySpec>,
     delta: u8,
     /// NumPy's dtype of its elements; none for bytes and text, and where a package is missing.
     numpy: Option<Py<PyAny>>,
 }
 
-struct FieldIn {
-    key: Py<PyString>,
-    field: Field,
-    dtype: Option<Py<PyAny>>,
+/// The word "train", or the body of a dictionary.
+#[derive(FromPyObject)]
+enum DictionarySpec {
+    Word(String),
+    Body(Vec<u8>),
 }
 
-struct ColumnIn {
-    key: Py<PyString>,
-    name: Arc<str>,
-    kind: ColumnType,
+/// A payload field, the key it has in a sample, and NumPy's dtype of its elements.
+pub struct FieldIn {
+    pub key: Py<PyString>,
+    pub field: Field,
+    pub dtype: Option<Py<PyAny>>,
+}
+
+/// A metadata column and the key it has in a sample.
+pub struct ColumnIn {
+    pub key: Py<PyString>,
+    pub name: Arc<str>,
+    pub kind: ColumnType,
 }
 
 /// Writes a cache. `dsrt_native.CacheWriter` is its public face.
@@ -51,13 +65,16 @@ pub struct PyWriter {
     writer: Mutex<Option<Writer>>,
     fields: Vec<FieldIn>,
     columns: Vec<ColumnIn>,
+    /// What was durable when the writer was last asked.
+    durable: AtomicU64,
 }
 
 #[pymethods]
 impl PyWriter {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python call")]
-    #[pyo3(signature = (path, *, fields, metadata, fingerprint, attributes, samples_per_shard, shard_bytes, replace))]
+    #[pyo3(signature = (path, *, fields, metadata, fingerprint, attributes, samples_per_shard, shard_bytes, replace,
+                        threads, earlier))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -68,6 +85,8 @@ impl PyWriter {
         samples_per_shard: u64,
         shard_bytes: u64,
         replace: bool,
+        threads: usize,
+        earlier: &str,
     ) -> PyResult<Self> {
         let (inputs, columns, options) = attached(py, || {
             let (mut inputs, mut specs, mut columns) = (Vec::new(), Vec::new(), Vec::new());
@@ -92,14 +111,42 @@ impl PyWriter {
                 samples_per_shard,
                 shard_bytes,
                 replace,
-                threads: std::thread::available_parallelism().map_or(1, Into::into),
-                earlier: Earlier::Discard,
+                threads,
+                earlier: earlier_named(earlier)?,
             };
             Ok((inputs, columns, options))
         })?;
-        // It may have to remove what a dead writer left, and makes dictionaries durable.
+        // It may have to remove what a dead writer left, or to read it, and makes dictionaries durable.
         let writer = detached(py, || Writer::create(&path, options))?;
-        Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns })
+        let durable = AtomicU64::new(writer.durable());
+        Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns, durable })
+    }
+
+    /// The number of the next sample.
+    #[getter]
+    fn count(&self) -> PyResult<u64> {
+        Ok(self.open()?.as_ref().ok_or_else(closed)?.count())
+    }
+
+    /// Samples that survive a crash. While another thread appends, and after the end, what was last known.
+    #[getter]
+    fn durable(&self) -> u64 {
+        if let Ok(writer) = self.open() {
+            self.look(writer.as_ref());
+        }
+        self.durable.load(Ordering::Relaxed)
+    }
+
+    /// Durable samples that were taken over from an earlier run.
+    #[getter]
+    fn resumed(&self) -> PyResult<u64> {
+        Ok(self.open()?.as_ref().ok_or_else(closed)?.resumed())
+    }
+
+    /// Why durable samples of an earlier run were not used.
+    #[getter]
+    fn restarted(&self) -> PyResult<Option<String>> {
+        Ok(self.open()?.as_ref().ok_or_else(closed)?.restarted().map(str::to_owned))
     }
 
     /// Appends one sample, given as a dict.
@@ -122,33 +169,43 @@ impl PyWriter {
             records.iter().map(|held| Record { bytes: held.data.as_bytes(), shape: &held.shape }).collect();
         let row: Vec<Value<'_>> = row.iter().map(HeldValue::as_value).collect();
         if writer.is_brief(&records, &row) {
-            attached(py, || writer.append(&records, &row, &mut || Ok(())))
-        } else {
-            detached(py, || writer.append(&records, &row, &mut || Ok(())))
+            return attached(py, || writer.append(&records, &row, &mut || Ok(())));
         }
+        interruptible(py, |interrupt| writer.append(&records, &row, interrupt))
+    }
+
+    /// Appends many samples, given as a dict of the fields' and columns' names to what the Python side made of their
+    /// values, or as an Arrow table.
+    fn append_batch(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut open = self.open()?;
+        let writer = open.as_mut().ok_or_else(closed)?;
+        let held = HeldSamples::take(&self.fields, &self.columns, columns, writer.count())?;
+        let samples = held.samples(py, &self.columns)?;
+        interruptible(py, |interrupt| writer.append_batch(&samples, interrupt))?;
+        Ok(samples.count)
     }
 
     /// Completes and publishes the cache: its samples, its digest, and warnings.
     fn publish(&self, py: Python<'_>) -> PyResult<(u64, String, Vec<String>)> {
         let writer = self.open()?.take().ok_or_else(closed)?;
-        let published = detached(py, || writer.publish(&mut || Ok(())))?;
+        self.look(Some(&writer));
+        let published = interruptible(py, |interrupt| writer.publish(interrupt))?;
+        self.durable.store(published.samples, Ordering::Relaxed);
         Ok((published.samples, hex(&published.digest), published.warnings))
     }
 
-    /// Removes what was written. Nothing to do where the writer is closed already.
-    fn abort(&self, py: Python<'_>) -> PyResult<()> {
-        match self.open()?.take() {
-            Some(writer) => detached(py, || {
-                writer.abort();
-                Ok(())
-            }),
-            None => Ok(()),
+    /// Ends the run, and says how many samples stay durable for the next one. After the end, what was last known.
+    fn abort(&self, py: Python<'_>) -> PyResult<u64> {
+        if let Some(writer) = self.open()?.take() {
+            let kept = detached(py, || Ok(writer.abort()))?;
+            self.durable.store(kept, Ordering::Relaxed);
         }
+        Ok(self.durable.load(Ordering::Relaxed))
     }
 }
 
 impl Drop for PyWriter {
-    /// Removes what was written and not published: that may be many files.
+    /// Aborts what was not published: that may be many files to remove.
     fn drop(&mut self) {
         if let Some(writer) = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             Python::attach(|py| py.detach(|| drop(writer)));
@@ -161,6 +218,12 @@ impl PyWriter {
         // Waiting here would hold the GIL that the other thread wants back.
         let guard = self.writer.try_lock();
         guard.map_err(|_| PyRuntimeError::new_err("two threads use one writer at once; let one of them append"))
+    }
+
+    fn look(&self, writer: Option<&Writer>) {
+        if let Some(writer) = writer {
+            self.durable.store(writer.durable(), Ordering::Relaxed);
+        }
     }
 
     fn records<'py>(&self, sample: &Bound<'py, PyDict>, place: u64) -> PyResult<Vec<HeldRecord<'py>>> {
@@ -216,7 +279,22 @@ impl FieldSpec {
             codec: codec.ok_or_else(|| unknown("codec", &self.codec))?,
             delta: self.delta,
         };
-        Ok((field, Encoding { level: self.level, dictionary: self.dictionary.map(Dictionary::Body) }))
+        let dictionary = match self.dictionary {
+            None => None,
+            Some(DictionarySpec::Body(body)) => Some(Dictionary::Body(body)),
+            Some(DictionarySpec::Word(word)) if word == "train" => Some(Dictionary::Train(DICTIONARY)),
+            Some(DictionarySpec::Word(word)) => return Err(unknown("dictionary", &word)),
+        };
+        Ok((field, Encoding { level: self.level, dictionary }))
+    }
+}
+
+fn earlier_named(word: &str) -> dsrt_core::Result<Earlier> {
+    match word {
+        "ask" => Ok(Earlier::Ask),
+        "resume" => Ok(Earlier::Resume),
+        "discard" => Ok(Earlier::Discard),
+        _ => Err(Error::new(Kind::Internal, format!("{word:?} is no choice about an earlier run"))),
     }
 }
 
@@ -228,7 +306,8 @@ fn column_type(name: &str, kind: &str) -> dsrt_core::Result<ColumnType> {
     })
 }
 
-fn refuse(py: Python<'_>, why: Refusal, name: &Arc<str>, place: u64) -> PyErr {
+/// The exception of a value that is not taken, of the sample of that number.
+pub fn refuse(py: Python<'_>, why: Refusal, name: &Arc<str>, place: u64) -> PyErr {
     match why {
         Refusal::Because(reason) => raise(py, &Error::new(Kind::Schema, reason).in_field(name).at_sample(place)),
         Refusal::Raised(error) => error,
