@@ -64,7 +64,7 @@ def built(source: Digits | Photos) -> BuildResult:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=stage.console) as bar:
         task = bar.add_task(f"building {source.name}", total=len(source))
-        return build(source, CACHES, progress=lambda done, _: bar.update(task, completed=done))
+        return build(source, CACHES, progress=lambda now: bar.update(task, completed=now.done))
 
 
 def build_digits() -> Path:

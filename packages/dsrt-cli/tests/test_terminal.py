@@ -61,11 +61,25 @@ def test_on_a_terminal_what_takes_long_shows_a_bar_with_rate_and_time_left():
         "with progress('building pets', delay=0.1) as report:\n"
         "    for i in range(8):\n"
         "        time.sleep(0.1)\n"
-        "        report(i * 100, 1000)\n"
+        "        report(500 + i, 1000, rate=8.0, seconds_left=62 - i / 8)\n"
     )
     assert "building pets" in text
-    assert "/1000" in text
-    assert "/s" in text
+    assert "507/1000" in text
+    assert "8/s" in text
+    assert "0:01:01" in text
+
+
+def test_on_a_terminal_bytes_show_their_rate_too():
+    text = on_terminal(
+        "import time\n"
+        "from dsrt_cli.terminal import progress\n"
+        "with progress('verifying', of_bytes=True, delay=0) as report:\n"
+        "    for i in range(8):\n"
+        "        time.sleep(0.1)\n"
+        "        report(i << 20, 10 << 20)\n"
+    )
+    assert "/10.0 MiB" in text
+    assert "MB/s" in text or "MiB/s" in text
 
 
 def test_on_a_terminal_what_is_quick_shows_nothing():

@@ -210,18 +210,6 @@ def test_an_interrupt_leaves_nothing(tmp_path, error):
     assert names(tmp_path) == []
 
 
-def test_progress_begins_and_ends_and_is_not_called_for_every_sample(tmp_path):
-    calls: list[tuple[int, int | None]] = []
-    build(Numbers(list(range(2000))), tmp_path, progress=lambda done, total: calls.append((done, total)))
-    assert calls[0] == (0, 2000)
-    assert calls[-1] == (2000, 2000)
-    assert calls == sorted(calls)
-    assert len(calls) < 1000
-    calls.clear()
-    build(Stream(), tmp_path, progress=lambda done, total: calls.append((done, total)))
-    assert (calls[0], calls[-1]) == ((0, None), (5, None))
-
-
 def test_a_cache_that_a_dead_rebuild_had_moved_away_is_found_again(tmp_path):
     build(Numbers([1], fingerprint="a"), tmp_path)
     (tmp_path / ".numbers.building").mkdir()

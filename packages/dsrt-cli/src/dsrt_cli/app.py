@@ -28,7 +28,8 @@ class _Commands(TyperGroup):
             # The reader of our output has gone, as in `dsrt query … | head`: that is no error to talk about.
             raise
         except (DsrtError, OSError) as error:
-            fail(str(error))
+            # Notes say which sample it was, and what is kept.
+            fail("\n".join([str(error), *getattr(error, "__notes__", [])]))
 
 
 app = typer.Typer(

@@ -1,5 +1,6 @@
-"""`dsrt build`: build the cache of a source, or reuse the one that is there."""
+"""`dsrt build`: build the cache of a source, go on with it, or reuse the one that is there."""
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -37,12 +38,38 @@ def build(
         OnStale,
         typer.Option(help="A cache with another fingerprint is there: refuse, replace it, or take it."),
     ] = OnStale.ERROR,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that make samples; the source needs random access.")
+    ] = 0,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads that compress, digest and write.  [default: 4, or the CPUs]"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option(help="Go on from what an earlier run has made durable, or start over.")
+    ] = True,
 ) -> None:
-    """Build the cache of a source at ROOT/<name of the source>, or reuse the one that is there."""
+    """Build the cache of a source at ROOT/<name of the source>, or reuse the one that is there.
+
+    A build that was ended, however it was, goes on from what is durable if the source has a fingerprint.
+    """
     native = need("dsrt_native", "native")
     found = load_source(source)
-    with progress(f"building {found.name}") as report:
-        result = native.build(found, root, on_stale=on_stale.value, progress=report)
-    output().print(
-        printable(f"{result.status}: {result.num_samples:,} samples in {result.path}"), soft_wrap=True
-    )
+    with progress(f"building {found.name}") as report, warnings.catch_warnings():
+        # What it warns of is in the result, too.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="dsrt_native")
+        result = native.build(
+            found,
+            root,
+            workers=workers,
+            threads=threads,
+            on_stale=on_stale.value,
+            resume=resume,
+            progress=lambda now: report(now.done, now.total, now.rate, now.seconds_left),
+        )
+    kept = f", {result.resumed_from:,} of them from an earlier run" if result.resumed_from else ""
+    lines = [f"{result.status}: {result.num_samples:,} samples in {result.path}{kept}"]
+    if result.restarted is not None:
+        lines.append(f"not resumed: {result.restarted}")
+    for line in lines:
+        output().print(printable(line), soft_wrap=True)

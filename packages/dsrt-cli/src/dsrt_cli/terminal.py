@@ -2,9 +2,10 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn, TypeAlias
+from datetime import timedelta
+from typing import NoReturn, Protocol
 
 import typer
 from rich.console import Console
@@ -23,8 +24,18 @@ from rich.text import Text
 
 __all__ = ["Report", "fail", "output", "printable", "progress", "size"]
 
-Report: TypeAlias = Callable[[int, int | None], None]
-"""Called with how much is done and how much there is, or None where nobody knows."""
+
+class Report(Protocol):
+    """A function to report to."""
+
+    def __call__(
+        self, done: int, total: int | None, rate: float | None = None, seconds_left: float | None = None
+    ) -> None:
+        """Say how much is done and how much there is, None where nobody knows.
+
+        Of samples, whoever counts them knows the rate: some may be of an earlier run.
+        """
+
 
 _WIDE = 10_000
 
@@ -87,18 +98,20 @@ def progress(label: str, *, of_bytes: bool = False, delay: float = 1.0) -> Itera
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done, total: None
+        yield lambda done, total, rate=None, seconds_left=None: None
         return
-    counts = (DownloadColumn(binary_units=True), TransferSpeedColumn()) if of_bytes else _SAMPLES
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts, TimeRemainingColumn())
+    counts = _BYTES if of_bytes else _SAMPLES
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts)
     bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(printable(label), total=None)
+    task = bar.add_task(printable(label), total=None, rate=None, left=None)
     # By the clock and not by the reports: the first of them may take long, too.
     timer = threading.Timer(delay, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total, rate=None, seconds_left=None: bar.update(
+            task, completed=done, total=total, rate=rate, left=seconds_left
+        )
     finally:
         timer.cancel()
         timer.join()
@@ -107,8 +120,19 @@ def progress(label: str, *, of_bytes: bool = False, delay: float = 1.0) -> Itera
 
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
+        rate = task.fields["rate"]
+        return Text("" if rate is None else f"{rate:,.3g}/s" if rate < 10 else f"{rate:,.0f}/s")
 
 
-_SAMPLES: tuple[ProgressColumn, ...] = (MofNCompleteColumn(), _Rate())
+class _Left(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        left = task.fields["left"]
+        return Text("-:--:--" if left is None else str(timedelta(seconds=round(left))))
+
+
+_BYTES: tuple[ProgressColumn, ...] = (
+    DownloadColumn(binary_units=True),
+    TransferSpeedColumn(),
+    TimeRemainingColumn(),
+)
+_SAMPLES: tuple[ProgressColumn, ...] = (MofNCompleteColumn(), _Rate(), _Left())

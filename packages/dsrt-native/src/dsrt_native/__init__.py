@@ -4,15 +4,17 @@ Needs neither torch nor Polars, and importing it starts no thread.
 """
 
 from dsrt_native.batch import RaggedArray
-from dsrt_native.build import BuildResult, build
+from dsrt_native.build import BuildResult, build, build_all
 from dsrt_native.cache import Cache
 from dsrt_native.dictionary import train_dictionary
 from dsrt_native.loader import Loader
 from dsrt_native.population import HasPopulation, Population
+from dsrt_native.progress import BuildProgress
 from dsrt_native.sources import Source
 from dsrt_native.writer import CacheWriter
 
 __all__ = [
+    "BuildProgress",
     "BuildResult",
     "Cache",
     "CacheWriter",
@@ -22,5 +24,6 @@ __all__ = [
     "RaggedArray",
     "Source",
     "build",
+    "build_all",
     "train_dictionary",
 ]

@@ -1,8 +1,10 @@
-"""Building a cache from a source, or finding that it is there already."""
+"""Building caches from sources: what was built already is reused, and what crashed goes on."""
 
+import inspect
 import os
-import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,16 +18,15 @@ from dsrt_format import (
     StaleCacheError,
 )
 from dsrt_format.names import cache_name_problem
-from dsrt_native.arguments import word
+from dsrt_native.arguments import callback, whole, word
 from dsrt_native.cache import Cache
-from dsrt_native.sources import Source, samples_of, size_of
+from dsrt_native.progress import Meter, Report
+from dsrt_native.sources import Source, check_source, has_random_access, samples_from, size_of
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
 
-__all__ = ["BuildResult", "build"]
+__all__ = ["BuildResult", "build", "build_all"]
 
 OnStale = Literal["error", "rebuild", "reuse"]
-
-_PROGRESS_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -35,63 +36,94 @@ class BuildResult:
     Attributes:
         name: The name of the cache.
         path: Where it is.
-        status: ``"built"``, ``"reused"`` (nothing was written) or ``"rebuilt"`` (another cache was replaced).
-        num_samples: Samples in it.
+        status: ``"built"``, ``"reused"`` (nothing was written), ``"rebuilt"`` (another cache was replaced) or
+            ``"failed"`` (only of `build_all`).
+        num_samples: Samples in it; 0 where it failed.
+        resumed_from: Of these, samples that an earlier run had made.
+        error: What was raised, where it failed.
+        traceback: The traceback of the error as text, with what it says is kept.
+        restarted: Why durable samples of an earlier run, or some of them, were not used; None if there were
+            none, or all were.
     """
 
     name: str
     path: Path
-    status: Literal["built", "reused", "rebuilt"]
+    status: Literal["built", "reused", "rebuilt", "failed"]
     num_samples: int
+    resumed_from: int = 0
+    error: Exception | None = None
+    traceback: str | None = None
+    restarted: str | None = None
 
 
 def build(
     source: Source,
     root: str | os.PathLike[str],
     *,
+    workers: int = 0,
+    threads: int | None = None,
     on_stale: OnStale = "error",
+    resume: bool = True,
     samples_per_shard: int | None = None,
     shard_bytes: int | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Report | None = None,
 ) -> BuildResult:
-    """Build the cache ``root/<source.name>``, or reuse it if it was built from the same.
+    """Build the cache ``root/<source.name>``, or go on with it, or reuse it if it was built from the same.
 
     A published cache is reused when its name and its fingerprint, which must not be None, equal the source's.
-    In the end there is a complete cache or what was there before; an exception, Ctrl-C or a kill leaves
-    nothing half done.
+    A build that was ended by an exception, Ctrl-C, kill -9, a full disk or a power cut is gone on with if the
+    source has a fingerprint: every closed shard is kept, and only samples behind it are asked for again. The
+    cache appears when it is complete; until then there is what was there before. Its bytes depend on the
+    source's samples alone, not on workers, threads or interruptions.
 
     Args:
         source: See `Source`.
         root: The directory of caches. It is made if it is missing.
+        workers: Processes that make samples, 0 for none. They need a source with ``__getitem__`` and
+            ``__len__`` that can be pickled; each gets a copy of it and is asked for ranges of numbers. They
+            import the script that calls this, so guard it with ``if __name__ == "__main__":``.
+        threads: As for `CacheWriter`: threads that compress, digest and write.
         on_stale: What to do about a published cache with another fingerprint or name, or if there is no
             fingerprint to compare: ``"error"``, ``"rebuild"`` it (readers find the old one until the new one
             is complete), or ``"reuse"`` it as it is.
+        resume: Whether durable samples of an earlier run are used; False starts over.
         samples_per_shard: As for `CacheWriter`; comes before the source's own wish.
         shard_bytes: Likewise.
-        progress: Called with the number of samples done and the number of all, None if the source does not
-            say: at the beginning, at the end, and at most ten times a second between them.
+        progress: Called with a `BuildProgress` at the beginning, at the end, and at most ten times a second
+            between them.
 
     Raises:
-        StaleCacheError: The cache there was built from something else, and `on_stale` is ``"error"``.
+        StaleCacheError: The cache there was built from something else, and `on_stale` is ``"error"``. Or the
+            source ends before the durable samples of an earlier run do.
         CacheExistsError: Something is there that is no cache, or a cache, and there is no fingerprint to
             compare it by.
         CacheLockedError: Another process builds this cache.
         FormatError: The cache there is damaged or of another version. ``"rebuild"`` replaces one whose files
             are missing or short, if its manifest is sound.
         SchemaError: A sample does not fit; the message names field and sample.
-        TypeError: `source` is no source.
-        Exception: Whatever the source raises, with a note that says at which sample.
+        TypeError: `source` is no source, or none that workers can share.
+        WorkerError: A worker process died; it says by which signal, or with what exit code.
+        Exception: Whatever the source raises, with notes that say at which sample, and how many samples are
+            durable.
     """
     word("on_stale", on_stale, get_args(OnStale))
-    for attribute in ("name", "fields", "metadata"):
-        if not hasattr(source, attribute):
-            raise TypeError(f"{type(source).__qualname__} is no source: it has no attribute {attribute!r}")
+    check_source(source)
+    if whole("workers", workers, 0, 1024) and not has_random_access(source):
+        raise TypeError(
+            f"workers={workers}: processes share a source by numbers, and {type(source).__qualname__} has no "
+            "__getitem__ and __len__; give it these, or use workers=0"
+        )
     if (problem := cache_name_problem(source.name)) is not None:
         raise SchemaError(f"{source.name!r} cannot be the name of a cache: {problem}")
+    if not isinstance(resume, bool):
+        raise TypeError(f"resume={resume!r}: expected True or False")
+    report = None if progress is None else callback("progress", progress)
     path = Path(root, source.name)
     options = {
         "fingerprint": getattr(source, "fingerprint", None),
         "attributes": getattr(source, "attributes", {}),
+        "threads": threads,
+        "resume": resume,
         "samples_per_shard": _first(samples_per_shard, source, "samples_per_shard", SAMPLES_PER_SHARD),
         "shard_bytes": _first(shard_bytes, source, "shard_bytes", SHARD_BYTES),
     }
@@ -108,8 +140,45 @@ def build(
                 raise
             tried = True
         else:
-            count = _write(writer, source, progress)
-            return BuildResult(source.name, path, "built" if found is None else "rebuilt", count)
+            _write(writer, source, workers, report)
+            status: Literal["built", "rebuilt"] = "built" if found is None else "rebuilt"
+            return BuildResult(
+                source.name,
+                path,
+                status,
+                writer.count,
+                resumed_from=writer.resumed_from,
+                restarted=writer.restarted,
+            )
+
+
+def build_all(sources: Iterable[Source], root: str | os.PathLike[str], **arguments: Any) -> list[BuildResult]:
+    """Build several sources, one after the other; one that fails stops no other.
+
+    Args:
+        sources: See `build`. A source may fail to be drawn from the iterable only by ending everything.
+        root: See `build`.
+        arguments: All others of `build`.
+
+    Returns:
+        One result a source, in order. Where a source failed its status is ``"failed"``, `error` is what was
+        raised and `traceback` says where; the next call goes on with it. Ctrl-C ends everything.
+
+    Raises:
+        TypeError: An argument that `build` does not have.
+    """
+    inspect.signature(build).bind(None, root, **arguments)
+    results: list[BuildResult] = []
+    for source in sources:
+        name = str(getattr(source, "name", type(source).__qualname__))
+        try:
+            if any(result.name == name for result in results):
+                raise SchemaError(f"two sources are called {name!r}, and would be built to one place")
+            results.append(build(source, root, **arguments))
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            results.append(BuildResult(name, Path(root, name), "failed", 0, error=error, traceback=text))
+    return results
 
 
 def _first(argument: int | None, source: Source, name: str, default: int) -> Any:
@@ -165,20 +234,29 @@ def _is_wanted(found: Manifest, source: Source, path: Path, on_stale: OnStale) -
     )
 
 
-def _write(writer: CacheWriter, source: Source, progress: Callable[[int, int | None], object] | None) -> int:
+def _write(writer: CacheWriter, source: Source, workers: int, report: Report | None) -> None:
     with writer:
         try:
-            total = size_of(source)
-            due = 0.0
-            for sample in samples_of(source):
-                if progress is not None and (now := time.monotonic()) >= due:
-                    progress(writer.count, total)
-                    due = now + _PROGRESS_SECONDS
-                writer.append(sample)
+            start = writer.resumed_from
+            meter = None if report is None else Meter(report, source.name, size_of(source), start)
+            with closing(_samples(source, start, workers)) as samples:
+                for sample in samples:
+                    writer.append(sample)
+                    if meter is not None:
+                        meter.count(writer.count)
         except Exception as error:
             kind = f"{type(source).__module__}.{type(source).__qualname__}"
             error.add_note(f"while building {source.name!r} from {kind}, at sample {writer.count}")
             raise
-    if progress is not None:
-        progress(writer.count, total)
-    return writer.count
+    if meter is not None:
+        meter.tell(writer.count)
+
+
+def _samples(source: Source, start: int, workers: int) -> Generator[dict[str, Any], None, None]:
+    if workers:
+        # Brings in multiprocessing, which builds without workers do not need.
+        from dsrt_native.ranges import samples_by_workers
+
+        yield from samples_by_workers(source, start, workers)
+    else:
+        yield from samples_from(source, start)

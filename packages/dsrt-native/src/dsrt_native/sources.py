@@ -1,9 +1,12 @@
-"""What can be built into a cache."""
+"""What can be built into a cache, and how its samples are got at."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["Source", "samples_of", "size_of"]
+from dsrt_format import StaleCacheError
+
+__all__ = ["Source", "check_source", "has_random_access", "samples_from", "size_of"]
 
 
 @runtime_checkable
@@ -12,13 +15,20 @@ class Source(Protocol):
 
     Samples come from ``__iter__``, or, where there is none, from ``__getitem__`` with 0, 1, ... up to
     ``__len__``. Each is one flat dict with a value for every field and every metadata column; the schema says
-    which is which. A source with ``__len__`` also gets a progress bar that knows its end.
+    which is which. A source with ``__len__`` also gets a progress bar that knows its end. Worker processes
+    need ``__getitem__`` and ``__len__``, and a source that can be pickled.
+
+    A build that goes on after a crash asks for the samples behind the durable ones: by ``iter_from(i)`` where
+    the source has it (an iterable of the samples i, i + 1, ...), else by ``__getitem__``, else by iterating
+    from the start and throwing away what is durable already. A source must give the same samples in the same
+    order as long as its fingerprint is the same.
 
     Optional attributes:
         fingerprint: str that identifies code and inputs, such as `dsrt_format.fingerprint` returns. With it,
-            `build` reuses a cache that was built from the same.
+            `build` reuses a cache that was built from the same, and goes on where a crashed build stopped.
         attributes: dict of free JSON, kept with the cache.
-        samples_per_shard, shard_bytes: as for `CacheWriter`.
+        samples_per_shard, shard_bytes: as for `CacheWriter`. A crash costs at most one shard: set
+            `samples_per_shard` small where samples take long to make.
     """
 
     @property
@@ -34,20 +44,58 @@ class Source(Protocol):
         """Types of the metadata columns by name, as for `CacheWriter`; empty if there are none."""
 
 
-def samples_of(source: Any) -> Iterator[dict[str, Any]]:
-    """Return an iterator over the samples of a source.
+def check_source(source: Any) -> None:
+    """Refuse what is no source.
 
     Raises:
-        TypeError: The source has neither ``__iter__`` nor ``__getitem__`` and ``__len__``.
+        TypeError: It lacks a name or a schema, or has neither ``__iter__`` nor ``__getitem__`` and
+            ``__len__``.
     """
     kind = type(source)
-    if hasattr(kind, "__iter__"):
-        return iter(source)
-    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__"):
-        return map(source.__getitem__, range(len(source)))
-    raise TypeError(f"{kind.__qualname__} has no samples: it needs __iter__, or __getitem__ and __len__")
+    for attribute in ("name", "fields", "metadata"):
+        if not hasattr(source, attribute):
+            raise TypeError(f"{kind.__qualname__} is no source: it has no attribute {attribute!r}")
+    if not (hasattr(kind, "__iter__") or has_random_access(source)):
+        raise TypeError(f"{kind.__qualname__} has no samples: it needs __iter__, or __getitem__ and __len__")
+
+
+def has_random_access(source: Any) -> bool:
+    """Return whether any sample can be asked for by its number."""
+    return hasattr(type(source), "__getitem__") and hasattr(type(source), "__len__")
 
 
 def size_of(source: Any) -> int | None:
     """Return how many samples a source says it has, or None if it does not say."""
     return len(source) if hasattr(type(source), "__len__") else None
+
+
+def samples_from(source: Any, start: int) -> Iterator[dict[str, Any]]:
+    """Return an iterator over the samples of a source from number `start` on.
+
+    Raises:
+        StaleCacheError: It has fewer than `start`. A source that can only be gone through from its start
+            says so at the first `next`.
+    """
+    size = size_of(source)
+    if size is not None and size < start:
+        raise _shrunk(source, size, start)
+    if start and hasattr(source, "iter_from"):
+        return iter(source.iter_from(start))
+    if hasattr(type(source), "__iter__") and not (start and has_random_access(source)):
+        return _without(source, start) if start else iter(source)
+    return map(source.__getitem__, range(start, len(source)))
+
+
+def _without(source: Any, start: int) -> Iterator[dict[str, Any]]:
+    samples = iter(source)
+    drawn = sum(1 for _ in islice(samples, start))
+    if drawn < start:
+        raise _shrunk(source, drawn, start)
+    yield from samples
+
+
+def _shrunk(source: Any, size: int, start: int) -> StaleCacheError:
+    return StaleCacheError(
+        f"the source {source.name!r} has {size} samples, and {start} are durable from an earlier run: it "
+        "changed, and its fingerprint did not. Give it a new fingerprint, or start over with resume=False"
+    )

@@ -1,0 +1,106 @@
+"""Samples of a source, made by worker processes and handed out in order."""
+
+import time
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dsrt_format import WorkerError
+from dsrt_native._failure import Failure, described, rebuilt
+from dsrt_native._pool import Pool
+
+__all__ = ["samples_by_workers"]
+
+# A worker is given so much at a time: enough that asking costs nothing, and little enough that workers end
+# together and replies stay small.
+_SECONDS = 0.05
+_BYTES = 4 << 20
+
+
+class _Made(NamedTuple):
+    """The samples of a range, up to the first that failed."""
+
+    samples: list[Any]
+    seconds: float
+    size: int
+    failure: Failure | None
+
+
+class _Task:
+    """Makes the samples of a range in a worker process."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __call__(self, numbers: range) -> _Made:
+        began = time.perf_counter()
+        samples: list[Any] = []
+        failure = None
+        try:
+            for number in numbers:
+                samples.append(_own(self._source[number]))
+        except BaseException as error:
+            failure = described(error)
+        size = sum(_size(value) for s in samples if isinstance(s, dict) for value in s.values())
+        return _Made(samples, time.perf_counter() - began, size, failure)
+
+
+def samples_by_workers(source: Any, start: int, workers: int) -> Generator[Any, None, None]:
+    """Yield the samples of a source from number `start` on, as `workers` processes make them.
+
+    Raises:
+        Exception: What the source raised for a sample, after all samples before it.
+        WorkerError: A process died; a note says what it was making.
+    """
+    total = len(source)
+    if start == total:
+        return
+    workers = min(workers, total - start)
+    # Those that are outstanding, by the numbers that the pool gives to requests.
+    ranges: dict[int, range] = {}
+    length, ahead, asked = 1, start, 0
+    with Pool(_Task(source), workers) as pool:
+        try:
+            while ahead < total or ranges:
+                while ahead < total and pool.free:
+                    # Towards the end less, so that all are busy to the last.
+                    stop = ahead + min(length, -(-(total - ahead) // (2 * workers)))
+                    pool.submit(range(ahead, stop))
+                    ranges[asked] = range(ahead, stop)
+                    ahead, asked = stop, asked + 1
+                made = pool.take()
+                del ranges[next(iter(ranges))]
+                yield from made.samples
+                if made.failure is not None:
+                    raise rebuilt(*made.failure)
+                share = max(made.seconds / _SECONDS, made.size / _BYTES, 1e-6) / len(made.samples)
+                length = max(1, min(int(1 / share), 2 * length))
+        except WorkerError as error:
+            numbers = None if error.batch is None else ranges.get(error.batch)
+            if numbers is not None:
+                which = f" {numbers[0]}" if len(numbers) == 1 else f"s {numbers[0]} to {numbers[-1]}"
+                error.add_note(f"it was making sample{which} of {source.name!r}")
+            raise
+
+
+def _own(sample: Any) -> Any:
+    """Return a sample that stays as it is: a source may fill the same arrays again for the next one."""
+    if not isinstance(sample, dict):
+        return sample
+    return {name: _kept(value) for name, value in sample.items()}
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, np.ndarray | bytearray):
+        return value.copy()
+    if isinstance(value, memoryview):
+        # It cannot be pickled.
+        return value.tobytes() if value.ndim == 1 and value.format in ("B", "c") else np.array(value)
+    return value
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return len(value) if isinstance(value, str | bytes | bytearray) else 8
