@@ -66,12 +66,20 @@ struct Inner {
     place: Place,
     message: String,
     source: Option<std::io::Error>,
+    note: Option<String>,
 }
 
 impl Error {
     /// An error of `kind` whose message says what was found, what was expected and what to do.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, rule: None, place: Place::default(), message: message.into(), source: None }))
+        Self(Box::new(Inner {
+            kind,
+            rule: None,
+            place: Place::default(),
+            message: message.into(),
+            source: None,
+            note: None,
+        }))
     }
 
     /// A breach of rule `R0nn` of the format.
@@ -116,6 +124,13 @@ impl Error {
         self
     }
 
+    /// Says what becomes of the work that this error ended, if nothing is said yet.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.0.note.get_or_insert_with(|| note.into());
+        self
+    }
+
     /// The same breach, found by a read instead of at opening.
     #[must_use]
     pub fn while_reading(mut self) -> Self {
@@ -140,7 +155,7 @@ impl Error {
         &self.0.place
     }
 
-    /// What was found and expected, without the place, the rule and the cause.
+    /// What was found and expected, without the place, the rule, the cause and the note.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -177,6 +192,9 @@ impl fmt::Display for Error {
         if let Some(source) = &self.0.source {
             write!(f, ": {source}")?;
         }
+        if let Some(note) = &self.0.note {
+            write!(f, "; {note}")?;
+        }
         Ok(())
     }
 }
@@ -208,5 +226,11 @@ mod tests {
             .while_reading();
         assert_eq!(error.kind(), Kind::Data);
         assert_eq!(error.to_string(), "cache caches/pets, field image, shard 2, sample 7: the checksum differs (R033)");
+    }
+    #[test]
+    fn the_first_note_stands_at_the_end() {
+        let error =
+            Error::io("writing x", std::io::Error::from_raw_os_error(28)).with_note("3 are kept").with_note("no");
+        assert_eq!(error.to_string(), "writing x: No space left on device (os error 28); 3 are kept");
     }
 }

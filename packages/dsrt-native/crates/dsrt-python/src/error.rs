@@ -84,9 +84,8 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
 fn refused(error: &Error) -> PyErr {
     match error.os_code() {
         Some(code) => {
-            let text = error.to_string();
-            let text = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);
-            PyOSError::new_err((code, text.to_owned()))
+            // Python shows the number itself.
+            PyOSError::new_err((code, error.to_string().replace(&format!(" (os error {code})"), "")))
         }
         None => PyOSError::new_err(error.to_string()),
     }

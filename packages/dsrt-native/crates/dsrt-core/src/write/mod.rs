@@ -8,13 +8,17 @@ mod arrow;
 mod column;
 #[allow(dead_code, reason = "the durability layer above it comes next")]
 mod disk;
+#[allow(dead_code, reason = "the pipeline above it comes next")]
+mod durable;
 mod file;
 #[allow(dead_code, reason = "the durability layer above it comes next")]
 mod journal;
 mod lock;
 mod metadata;
 mod plan;
+mod planned;
 mod publish;
+mod resume;
 mod samples;
 #[allow(dead_code, reason = "the durability layer above it comes next")]
 mod sealed;

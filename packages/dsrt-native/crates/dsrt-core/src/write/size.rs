@@ -7,6 +7,7 @@ use crate::format::manifest::{FileEntry, MAX_BYTES};
 const SLACK: u64 = 64;
 
 /// Length of the manifest, at most a few bytes too high.
+#[derive(Clone, Copy)]
 pub(super) struct ManifestSize(u64);
 
 impl ManifestSize {

@@ -121,6 +121,11 @@ impl Work {
         self.unfinished.as_ref()
     }
 
+    /// The same, to be used now. It still stays in the directory.
+    pub(super) fn take_unfinished(&mut self) -> Option<Unfinished> {
+        self.unfinished.take()
+    }
+
     /// Whether this process made the directory; false in a child that inherited it by fork.
     pub(super) fn is_ours(&self) -> bool {
         self.process == std::process::id()

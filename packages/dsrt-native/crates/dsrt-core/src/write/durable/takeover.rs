@@ -1,0 +1,115 @@
+//! What becomes of the durable samples of an earlier run.
+
+use std::sync::Arc;
+
+use super::Durable;
+use crate::error::{Error, Kind, Result};
+use crate::format::manifest::FileEntry;
+use crate::write::journal::Journal;
+use crate::write::plan::{Dictionary, Earlier};
+use crate::write::planned;
+use crate::write::resume::{dictionary, dictionary_path, good_part, tidy};
+use crate::write::spill::Spill;
+use crate::write::unfinished::{Unfinished, samples};
+
+/// An earlier run from which this one goes on.
+struct Taken {
+    unfinished: Unfinished,
+    /// Shards of it that are there.
+    good: usize,
+    dictionaries: Vec<Option<(FileEntry, Arc<[u8]>)>>,
+}
+
+impl Durable {
+    /// Takes the durable samples of an earlier run over, or clears the work directory.
+    pub(super) fn take_over(&mut self) -> Result<()> {
+        let Some(unfinished) = self.work.take_unfinished() else {
+            return self.work.clear();
+        };
+        match self.judge(unfinished)? {
+            Some(taken) => self.go_on(taken),
+            None => self.work.clear(),
+        }
+    }
+
+    fn judge(&mut self, unfinished: Unfinished) -> Result<Option<Taken>> {
+        let difference = planned::difference(&unfinished.plan, &self.plan);
+        let not_used = match (self.options.earlier, &difference) {
+            (Earlier::Ask, _) if unfinished.has_fingerprint() => {
+                return Err(self.ask(&unfinished, difference.as_deref()));
+            }
+            (Earlier::Discard, _) => "resume=False".to_owned(),
+            (_, Some(difference)) => format!("their plan is another one in {difference} (R062)"),
+            (_, None) if !unfinished.has_fingerprint() => "a run without fingerprint is not resumed".to_owned(),
+            (_, None) => return self.examine(unfinished),
+        };
+        self.restarted = Some(format!("{} are discarded: {not_used}", unfinished.describe()));
+        Ok(None)
+    }
+
+    /// Durable work is not thrown away, nor gone on with, unless somebody says so.
+    fn ask(&self, unfinished: &Unfinished, difference: Option<&str>) -> Error {
+        let then = match (difference, &self.options.fingerprint) {
+            (Some(difference), _) => format!(" (which discards them, too: the plan is another one in {difference})"),
+            (None, None) => " (which discards them, too: there is no fingerprint)".to_owned(),
+            (None, Some(_)) => String::new(),
+        };
+        let (path, left) = (self.work.path().display(), unfinished.describe());
+        let message =
+            format!("{path} holds {left}; pass resume=True to go on from there{then}, or resume=False to start over");
+        Error::new(Kind::Exists, message)
+    }
+
+    /// Looks whether everything is there that the journal says is durable.
+    fn examine(&mut self, unfinished: Unfinished) -> Result<Option<Taken>> {
+        let (left, all) = (unfinished.describe(), unfinished.samples());
+        let mut dictionaries = Vec::new();
+        for ((field, encoding), entry) in self.options.fields.iter().zip(&self.manifest.fields) {
+            let expected = match &encoding.dictionary {
+                None => None,
+                Some(Dictionary::Body(_)) => entry.dictionary.clone(),
+                Some(Dictionary::Train(_)) => planned::trained(&unfinished.plan, &field.name),
+            };
+            let found = match &expected {
+                Some(entry) => dictionary(&self.work, field, entry)?,
+                None => None,
+            };
+            if encoding.dictionary.is_some() && found.is_none() {
+                let path = dictionary_path(&self.work, field);
+                let lost = format!("{} is missing, short or another one (R061)", path.display());
+                self.restarted = Some(format!("{left} are discarded: {lost}"));
+                return Ok(None);
+            }
+            dictionaries.push(expected.zip(found.map(Arc::from)));
+        }
+        let (good, problem) = good_part(&self.work, &unfinished, &self.fields(), self.options.metadata.len())?;
+        if let Some(problem) = problem {
+            let kept = samples(unfinished.shards.get(..good).unwrap_or_default());
+            let rest = format!("{} of {left} are discarded", all - kept);
+            self.restarted = Some(format!("{rest}: {problem} (R061); the disk did not keep what it had confirmed"));
+        }
+        Ok((good > 0).then_some(Taken { unfinished, good, dictionaries }))
+    }
+
+    fn go_on(&mut self, taken: Taken) -> Result<()> {
+        let Taken { unfinished, good, dictionaries } = taken;
+        let disk = self.work.disk().clone();
+        // First of all, so that the journal never speaks of files that are written anew.
+        let end = unfinished.ends.get(good).copied().unwrap_or_default();
+        self.journal = Some(Journal::resume(&disk, self.work.journal(), end)?);
+        for (entry, found) in self.manifest.fields.iter_mut().zip(&dictionaries) {
+            entry.dictionary = found.as_ref().map(|(file, _)| file.clone());
+        }
+        self.dictionaries = dictionaries.into_iter().map(|found| found.map(|(_, body)| body)).collect();
+        for shard in unfinished.shards.into_iter().take(good) {
+            self.size.add(shard.samples, shard.files.iter());
+            self.count(shard);
+        }
+        if let Some(mark) = self.marks.last() {
+            self.spill = Some(Arc::new(Spill::resume(&disk, self.work.spill(), mark.bytes)?));
+        }
+        tidy(&self.work, &self.fields(), self.shards())?;
+        self.resumed = self.samples();
+        Ok(())
+    }
+}

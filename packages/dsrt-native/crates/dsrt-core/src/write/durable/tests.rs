@@ -1,0 +1,322 @@
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+
+use super::*;
+use crate::dtype::DType;
+use crate::field::{Codec, FieldKind};
+use crate::write::disk::names;
+use crate::write::plan::tests::{field, options};
+use crate::write::plan::{Dictionary, Earlier};
+use crate::write::value::Value as Cell;
+
+fn planned() -> WriterOptions {
+    let fields = vec![
+        field("a", FieldKind::Dense([].into()), DType::UInt8, Codec::Raw),
+        field("b", FieldKind::Bytes, DType::UInt8, Codec::Raw),
+    ];
+    let mut options = options(fields, &[("n", "int32"), ("s", "string")]);
+    options.fingerprint = Some("f".into());
+    options.earlier = Earlier::Resume;
+    options
+}
+
+fn open(root: &Path, options: &WriterOptions) -> Result<Durable> {
+    Durable::open(Disk::default(), &root.join("x"), options)
+}
+
+fn fresh(root: &Path, options: &WriterOptions) -> Durable {
+    let mut durable = open(root, options).unwrap();
+    assert!(durable.is_fresh());
+    durable.begin(durable.dictionaries().to_vec()).unwrap();
+    durable
+}
+
+/// Seals the next shard, of so many samples. Its content follows from its number; it keeps only the rules that are
+/// looked at here.
+fn seal(durable: &mut Durable, samples: u64) -> Result<()> {
+    let number = durable.shards();
+    let fields: Vec<_> = durable.options.fields.iter().map(|(field, _)| field.clone()).collect();
+    let mut files = Vec::new();
+    for field in fields {
+        let records = if field.is_fixed() { samples.next_multiple_of(8) } else { 8 };
+        let body = vec![number as u8; records as usize + samples as usize * field.entry_bytes()];
+        let bytes = HEADER + body.len() as u64;
+        let index = (!field.is_fixed()).then_some([7; 32]);
+        let entry = FileEntry { bytes, body: checksum::digest(&body), index };
+        let path = durable.field_path(&field).join(format!("{number:05}.shard"));
+        let mut file = OutFile::create(durable.disk(), path)?;
+        file.write(&header::shard(&field, samples, bytes, &entry.body))?;
+        file.write(&body)?;
+        files.push((entry, file));
+    }
+    let mark = durable.spill().map(|spill| {
+        let mut rows = Vec::new();
+        for row in durable.samples()..durable.samples() + samples {
+            spill::encode(&[Cell::Int(row.into()), Cell::Str("text that is not short")], &mut rows);
+        }
+        spill.append(&rows).unwrap();
+        spill.mark().unwrap()
+    });
+    durable.seal(samples, files, mark)
+}
+
+fn publish(mut durable: Durable, shards: &[u64]) -> Vec<(PathBuf, Vec<u8>)> {
+    shards.iter().skip(durable.shards() as usize).for_each(|samples| seal(&mut durable, *samples).unwrap());
+    let target = durable.work.target().to_path_buf();
+    let published = durable.publish(&mut || Ok(())).unwrap();
+    assert_eq!((published.samples, published.warnings.len()), (shards.iter().sum(), 0));
+    let mut found = Vec::new();
+    let mut open = vec![target.clone()];
+    while let Some(directory) = open.pop() {
+        for name in names(&directory).unwrap() {
+            let path = directory.join(name);
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push((path.strip_prefix(&target).unwrap().to_path_buf(), std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    assert_eq!(names(target.parent().unwrap()).unwrap(), ["x"]);
+    found.sort();
+    found
+}
+
+const SHARDS: [u64; 4] = [3, 2, 2, 1];
+
+fn uninterrupted() -> Vec<(PathBuf, Vec<u8>)> {
+    let root = tempfile::tempdir().unwrap();
+    publish(fresh(root.path(), &planned()), &SHARDS)
+}
+
+/// A work directory with the first `sealed` shards durable, as a writer leaves it that dies there.
+fn left(root: &Path, options: &WriterOptions, sealed: usize) {
+    let mut durable = fresh(root, options);
+    SHARDS[..sealed].iter().for_each(|samples| seal(&mut durable, *samples).unwrap());
+    // Something that is not sealed, too.
+    std::fs::write(root.join(".x.building/cache/fields/a/00009.shard"), "half").unwrap();
+    std::fs::write(root.join(".x.building/cache/manifest.json"), "half").unwrap();
+    if let Some(spill) = durable.spill() {
+        spill.append(b"half").unwrap();
+        spill.sync().unwrap();
+    }
+    durable.work.keep(true);
+}
+
+#[test]
+fn a_dead_writer_is_gone_on_from_to_the_same_bytes() {
+    let expected = uninterrupted();
+    for sealed in 1..=4 {
+        let root = tempfile::tempdir().unwrap();
+        left(root.path(), &planned(), sealed);
+        let durable = open(root.path(), &planned()).unwrap();
+        assert_eq!((durable.resumed(), durable.samples()), (SHARDS[..sealed].iter().sum(), durable.resumed()));
+        assert_eq!((durable.restarted(), durable.shards()), (None, sealed as u64));
+        assert_eq!(names(&root.path().join(".x.building/cache")).unwrap(), ["fields"]);
+        assert_eq!(names(&root.path().join(".x.building/cache/fields/a")).unwrap().len(), sealed);
+        assert_eq!(publish(durable, &SHARDS), expected);
+    }
+}
+
+#[test]
+fn an_abort_keeps_what_is_durable_if_the_next_run_can_use_it() {
+    let root = tempfile::tempdir().unwrap();
+    let mut durable = fresh(root.path(), &planned());
+    assert_eq!(durable.abort(), 0);
+    assert!(names(root.path()).unwrap().is_empty());
+    durable = fresh(root.path(), &planned());
+    seal(&mut durable, 3).unwrap();
+    assert_eq!(durable.abort(), 3);
+    assert_eq!(open(root.path(), &planned()).unwrap().abort(), 3);
+    assert_eq!(open(root.path(), &planned()).unwrap().resumed(), 3);
+    let mut options = planned();
+    options.fingerprint = None;
+    let mut durable = open(root.path(), &options).unwrap();
+    assert!(durable.is_fresh() && durable.restarted().unwrap().contains("in the fingerprint (R062)"));
+    durable.begin(vec![None, None]).unwrap();
+    seal(&mut durable, 3).unwrap();
+    assert_eq!(durable.abort(), 0);
+    assert!(names(root.path()).unwrap().is_empty());
+}
+
+#[test]
+fn durable_samples_are_an_error_until_somebody_says_what_becomes_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    let mut options = planned();
+    options.earlier = Earlier::Ask;
+    let ask = |options: &WriterOptions| open(root.path(), options).err().unwrap();
+    let error = ask(&options);
+    assert_eq!(error.kind(), Kind::Exists);
+    for said in ["5 samples", "resume=True to go on", "resume=False", " s ago"] {
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    options.samples_per_shard = 7;
+    assert!(ask(&options).to_string().contains("discards them, too: the plan is another one in samples_per_shard"));
+    assert_eq!(open(root.path(), &planned()).unwrap().resumed(), 5);
+    options.earlier = Earlier::Discard;
+    let durable = open(root.path(), &options).unwrap();
+    assert!(durable.is_fresh());
+    assert!(durable.restarted().unwrap().starts_with("5 samples"), "{:?}", durable.restarted());
+    drop(durable);
+    assert!(names(root.path()).unwrap().is_empty());
+}
+
+#[test]
+fn a_run_without_fingerprint_is_not_resumed_and_nobody_is_asked() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = planned();
+    options.fingerprint = None;
+    for earlier in [Earlier::Ask, Earlier::Resume] {
+        left(root.path(), &options, 2);
+        options.earlier = earlier;
+        let durable = open(root.path(), &options).unwrap();
+        assert!(durable.is_fresh() && durable.restarted().unwrap().contains("without fingerprint"));
+    }
+}
+
+#[test]
+fn another_plan_starts_over_and_says_in_what_it_differs() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    let mut options = planned();
+    options.fields[0].0.dtype = DType::Int8;
+    let durable = open(root.path(), &options).unwrap();
+    assert!(durable.is_fresh());
+    let said = durable.restarted().unwrap();
+    assert!(said.contains("5 samples") && said.contains("in field a (dtype) (R062)"), "{said}");
+}
+
+#[test]
+fn the_good_part_ends_where_a_disk_lied() {
+    let expected = uninterrupted();
+    let work = |root: &Path, name: &str| root.join(".x.building").join(name);
+    let change = |path: PathBuf, at: u64| {
+        let file = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, &file).unwrap();
+        OpenOptions::new().write(true).open(path).unwrap().write_all_at(&[!file[at as usize]], at).unwrap();
+    };
+    type Damage<'a> = &'a dyn Fn(&Path);
+    let damages: [(Damage<'_>, usize, &str); 8] = [
+        (
+            &|root| std::fs::remove_file(work(root, "cache/fields/b/00002.shard")).unwrap(),
+            2,
+            "b/00002.shard is missing",
+        ),
+        (&|root| std::fs::write(work(root, "cache/fields/c"), "").unwrap(), 4, ""),
+        (&|root| change(work(root, "cache/fields/a/00001.shard"), 40), 1, "a/00001.shard is missing, short or another"),
+        (&|root| change(work(root, "metadata.spill"), 0), 0, "metadata.spill has lost or changed rows"),
+        (&|root| change(work(root, "metadata.spill"), 7 * 36 - 1), 2, "metadata.spill has lost or changed rows"),
+        (&|root| std::fs::remove_file(work(root, "metadata.spill")).unwrap(), 0, "metadata.spill has lost"),
+        (&|root| std::fs::remove_dir_all(work(root, "cache/fields/b")).unwrap(), 0, "b/00000.shard is missing"),
+        (&|root| change(work(root, "journal"), std::fs::metadata(work(root, "journal")).unwrap().len() - 3), 3, ""),
+    ];
+    for (place, (damage, good, said)) in damages.iter().enumerate() {
+        let root = tempfile::tempdir().unwrap();
+        left(root.path(), &planned(), 4);
+        damage(root.path());
+        let mut durable = open(root.path(), &planned()).unwrap();
+        assert_eq!(durable.shards() as usize, *good, "{place}");
+        assert_eq!(durable.resumed(), SHARDS[..*good].iter().sum::<u64>());
+        match durable.restarted() {
+            None => assert_eq!(*said, ""),
+            Some(text) => assert!(!said.is_empty() && text.contains(said) && text.contains("R061"), "{text}"),
+        }
+        if durable.is_fresh() {
+            durable.begin(vec![None, None]).unwrap();
+        }
+        assert_eq!(publish(durable, &SHARDS), expected, "{place}");
+    }
+}
+
+#[test]
+fn rows_that_change_before_the_publication_end_the_run_and_not_the_resumable_part() {
+    let root = tempfile::tempdir().unwrap();
+    let mut durable = fresh(root.path(), &planned());
+    SHARDS.iter().for_each(|samples| seal(&mut durable, *samples).unwrap());
+    let spill = OpenOptions::new().write(true).open(durable.work.spill()).unwrap();
+    spill.write_all_at(&[0xff], durable.marks[2].bytes + 3).unwrap();
+    let error = durable.publish(&mut || Ok(())).unwrap_err();
+    assert_eq!(error.kind(), Kind::Io);
+    assert!(error.to_string().contains("does not hold what was written"), "{error}");
+    let durable = open(root.path(), &planned()).unwrap();
+    assert_eq!(durable.shards(), 3);
+    assert_eq!(publish(durable, &SHARDS), uninterrupted());
+}
+
+#[test]
+fn trained_dictionaries_are_taken_over_and_given_ones_proven() {
+    let mut options = planned();
+    options.fields[1].0.codec = Codec::ZstdDict;
+    options.fields[1].1.dictionary = Some(Dictionary::Body(b"a dictionary of raw content".to_vec()));
+    let body: Arc<[u8]> = b"a dictionary of raw content"[..].into();
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &options, 2);
+    let durable = open(root.path(), &options).unwrap();
+    assert_eq!((durable.resumed(), durable.dictionaries()), (5, &[None, Some(body)][..]));
+    assert_eq!(durable.manifest.fields[1].dictionary.as_ref().unwrap().bytes, 64 + 27);
+    drop(durable);
+    let path = root.path().join(".x.building/cache/fields/b/dictionary.bin");
+    std::fs::remove_file(&path).unwrap();
+    let durable = open(root.path(), &options).unwrap();
+    assert!(durable.is_fresh() && durable.restarted().unwrap().contains("dictionary.bin is missing"));
+}
+
+#[test]
+fn a_cache_that_was_published_by_exchange_leaves_nothing_to_resume() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = planned();
+    publish(fresh(root.path(), &options), &SHARDS[..1]);
+    options.replace = true;
+    options.earlier = Earlier::Ask;
+    for shown in [false, true] {
+        let mut durable = fresh(root.path(), &options);
+        SHARDS[..2].iter().for_each(|samples| seal(&mut durable, *samples).unwrap());
+        durable.complete(&mut || Ok(())).unwrap();
+        if shown {
+            show(&durable.work, true).unwrap();
+            drop(durable);
+            assert!(open(root.path(), &options).unwrap().is_fresh());
+        } else {
+            drop(durable);
+            assert!(open(root.path(), &options).is_err(), "not shown yet, so it can be gone on with");
+            options.earlier = Earlier::Resume;
+            assert_eq!(open(root.path(), &options).unwrap().resumed(), 5);
+            options.earlier = Earlier::Discard;
+            drop(open(root.path(), &options).unwrap());
+            options.earlier = Earlier::Ask;
+        }
+    }
+}
+
+#[test]
+fn a_target_that_is_refused_costs_no_durable_samples() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    std::fs::write(root.path().join("x"), "in the way").unwrap();
+    assert_eq!(open(root.path(), &planned()).err().unwrap().kind(), Kind::Exists);
+    std::fs::remove_file(root.path().join("x")).unwrap();
+    assert_eq!(open(root.path(), &planned()).unwrap().resumed(), 5);
+}
+
+#[test]
+fn an_error_says_what_is_kept_and_ends_the_run() {
+    let root = tempfile::tempdir().unwrap();
+    let mut durable = fresh(root.path(), &planned());
+    let full = || Error::io("writing y", std::io::Error::from_raw_os_error(28));
+    assert!(
+        durable.explain(full()).to_string().ends_with("no sample was durable yet, and nothing of this run is kept")
+    );
+    seal(&mut durable, 3).unwrap();
+    let said = durable.explain(full()).to_string();
+    assert!(
+        said.ends_with("; 3 samples are durable, and the next run with the same plan goes on from there"),
+        "{said}"
+    );
+    std::fs::write(root.path().join(".x.building/cache/fields/a/00001.shard"), "").unwrap();
+    assert_eq!(seal(&mut durable, 3).unwrap_err().kind(), Kind::Io);
+    std::fs::remove_dir_all(root.path().join(".x.building/cache/fields/b")).unwrap();
+    std::fs::remove_file(root.path().join(".x.building/cache/fields/a/00001.shard")).unwrap();
+    assert!(seal(&mut durable, 3).is_err());
+}
