@@ -168,3 +168,10 @@ def pool_tasks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module of the tasks, importable in workers as well."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("pool_tasks")
+
+
+@pytest.fixture
+def worker_sources(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Sources that worker processes can import."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("worker_sources")

@@ -252,6 +252,9 @@ class CacheWriter:
                 self._say_what_is_kept(error, reached)
 
     def _say_what_is_kept(self, error: BaseException, reached: int) -> None:
+        if "durable" in str(error):
+            # The engine has said it: the files were the reason.
+            return
         if self._durable:
             error.add_note(
                 f"{self._path}: {self._durable} samples are durable; the next run goes on from there"
