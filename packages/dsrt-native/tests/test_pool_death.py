@@ -163,8 +163,8 @@ if __name__ == "__main__":
     if len(sys.argv) > 4 and (child := os.fork()) == 0:
         import time
         time.sleep(1000)  # a process that outlives the parent and has inherited its descriptors
-    print(*[member.process.pid for member in pool._members], flush=True)
     try:
+        print(*[member.process.pid for member in pool._members], flush=True)
         pool.submit(("touch_and_sleep", folder / "last"))
         pool.take()
     except KeyboardInterrupt:
