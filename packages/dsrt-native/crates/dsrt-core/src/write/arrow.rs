@@ -65,11 +65,6 @@ impl ArrowFile {
         self.file.finish()
     }
 
-    /// Length that the file would have, roughly, if it were finished now.
-    pub(super) fn len(&self) -> u64 {
-        self.file.file.len()
-    }
-
     /// A message is a prefix of 8 bytes, its description and its body, which begins and ends aligned.
     fn message(&mut self, message: &EncodedData) -> Result<Block> {
         let start = self.file.file.len();

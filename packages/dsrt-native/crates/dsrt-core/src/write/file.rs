@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use blake3::Hasher;
-
 use super::disk::{Disk, DiskFile};
 use crate::error::Result;
-use crate::format::checksum::Digest;
 
 /// Small writes are gathered to this many bytes; larger ones go to the file as they are.
 const BUFFER: usize = 128 << 10;
@@ -16,14 +13,13 @@ pub(super) struct OutFile {
     file: DiskFile,
     buffer: Vec<u8>,
     len: u64,
-    hasher: Option<Hasher>,
 }
 
 impl OutFile {
     /// Creates a file that nobody may write to later. It must not exist.
     pub(super) fn create(disk: &Disk, path: PathBuf) -> Result<Self> {
         let file = disk.create(path, 0o444)?;
-        Ok(Self { file, buffer: Vec::new(), len: 0, hasher: None })
+        Ok(Self { file, buffer: Vec::new(), len: 0 })
     }
 
     /// Bytes written so far, that is, the length of the file when nothing else comes.
@@ -42,27 +38,12 @@ impl OutFile {
             self.flush()?;
         }
         if bytes.len() >= BUFFER {
-            self.hash(bytes);
             self.file.write(self.len, bytes)?;
         } else {
             self.buffer.extend_from_slice(bytes);
         }
         self.len += bytes.len() as u64;
         Ok(())
-    }
-
-    /// Digests what is written from here on.
-    pub(super) fn begin_digest(&mut self) -> Result<()> {
-        self.flush()?;
-        self.hasher = Some(Hasher::new());
-        Ok(())
-    }
-
-    /// The digest of what was written since [`OutFile::begin_digest`], with `more` behind it.
-    pub(super) fn end_digest(&mut self, more: &[u8]) -> Result<Digest> {
-        self.flush()?;
-        let mut hasher = self.hasher.take().unwrap_or_default();
-        Ok(*hasher.update(more).finalize().as_bytes())
     }
 
     /// Writes over the first bytes of the file, which were written as a place holder.
@@ -83,19 +64,9 @@ impl OutFile {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(&self.buffer);
-        }
         self.file.write(self.len - self.buffer.len() as u64, &self.buffer)?;
         self.buffer.clear();
         Ok(())
-    }
-
-    /// BLAKE3 is several times as fast on large pieces, so what is buffered is digested when it is written.
-    fn hash(&mut self, bytes: &[u8]) {
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
-        }
     }
 }
 
@@ -125,21 +96,6 @@ mod tests {
         assert_eq!(file.finish().unwrap(), expected.len() as u64);
         assert_eq!(std::fs::read(&path).unwrap(), expected);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o222, 0);
-    }
-
-    #[test]
-    fn a_digest_covers_what_is_written_between_its_ends() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut file = OutFile::create(&Disk::default(), directory.path().join("x")).unwrap();
-        file.write(b"head").unwrap();
-        file.begin_digest().unwrap();
-        let body = vec![7; 3 * BUFFER + 1];
-        file.write(&body[..5]).unwrap();
-        file.write(&body[5..]).unwrap();
-        file.write(b"end").unwrap();
-        let expected = [&body[..], b"end", b"more"].concat();
-        assert_eq!(file.end_digest(b"more").unwrap(), *blake3::hash(&expected).as_bytes());
-        file.write(b"not in it").unwrap();
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::file::OutFile;
 use super::value::{Value, value_problem};
 use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
-use crate::format::manifest::{CHUNK, MetadataEntry};
+use crate::format::manifest::MetadataEntry;
 use crate::format::metadata::{BATCH, arrow_schema};
 use crate::format::names::{WEIGHT, is_column_name};
 
@@ -37,11 +37,6 @@ impl Table {
         Ok(Self { kinds: kinds.to_vec(), columns: fresh(kinds), rows: 0, schema, file })
     }
 
-    /// Refuses a row that does not fit, without changing anything.
-    pub(super) fn check(&self, row: &[Value<'_>]) -> Result<()> {
-        check_row(&self.kinds, row)
-    }
-
     /// Appends a row that was checked.
     pub(super) fn push(&mut self, row: &[Value<'_>]) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
@@ -49,16 +44,6 @@ impl Table {
         }
         self.rows += 1;
         if self.rows == BATCH { self.flush() } else { Ok(()) }
-    }
-
-    /// Whether the next row completes a batch.
-    pub(super) fn is_almost_full(&self) -> bool {
-        self.rows + 1 == BATCH
-    }
-
-    /// How many chunks the file has at least.
-    pub(super) fn chunks(&self) -> u64 {
-        self.file.len().div_ceil(CHUNK)
     }
 
     /// Writes what is left and makes the file durable.
@@ -149,13 +134,13 @@ mod tests {
         for number in 0..rows {
             let text = format!("{number} is a number and this string is longer than a view");
             let row = row(number, &text);
-            table.check(&row).unwrap();
+            check_row(&columns(kinds), &row).unwrap();
             table.push(&row).unwrap();
         }
         let MetadataEntry { bytes, chunks } = table.finish().unwrap();
         let file = std::fs::read(path).unwrap();
         assert_eq!(bytes as usize, file.len());
-        assert_eq!(chunks.len() as u64, bytes.div_ceil(CHUNK));
+        assert_eq!(chunks.len() as u64, bytes.div_ceil(crate::format::manifest::CHUNK));
         file
     }
 

@@ -5,13 +5,14 @@
 
 mod age;
 mod arrow;
+mod block;
 mod column;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
+mod cut;
 mod disk;
-#[allow(dead_code, reason = "the pipeline above it comes next")]
 mod durable;
+mod encode;
 mod file;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
+mod hold;
 mod journal;
 mod lock;
 mod metadata;
@@ -20,18 +21,16 @@ mod planned;
 mod publish;
 mod resume;
 mod samples;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
+mod schedule;
 mod sealed;
 mod shard;
 mod size;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
 mod spill;
 mod target;
+mod threads;
 mod train;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
 mod unfinished;
 mod value;
-#[allow(dead_code, reason = "the durability layer above it comes next")]
 mod work;
 mod writer;
 

@@ -11,6 +11,7 @@ use crate::error::{Error, Kind, Result};
 /// directories of fields, are durable already.
 ///
 /// Returns what went wrong afterwards, while tidying up: the cache is published then.
+#[allow(dead_code, reason = "merging parts, which comes next, publishes by it")]
 pub(super) fn publish(work: Work, replace: bool) -> Result<Vec<String>> {
     work.sync_names()?;
     show(&work, replace)?;

@@ -1,77 +1,74 @@
-//! One shard file of one field: records go out as they come, the index waits in memory for the seal.
+//! One shard file of one field: digested in one place and written in another, in the order of the samples.
 
 use std::path::PathBuf;
 
+use blake3::Hasher;
+
+use super::block::Part;
 use super::disk::Disk;
 use super::file::OutFile;
 use crate::error::Result;
 use crate::field::Field;
 use crate::format::checksum;
-use crate::format::header;
+use crate::format::header::{self, Header};
 use crate::format::manifest::FileEntry;
 use crate::format::shard::HEADER;
 
 const ALIGNMENT: u64 = 8;
 
-/// An open shard.
-pub(super) struct Shard {
-    file: OutFile,
-    /// The index with the checksums as they are before the key is applied, which only the seal knows.
+/// Index and digest of an open shard.
+#[derive(Default)]
+pub(super) struct Sum {
+    /// The index with the checksums as they are before the key is applied, which only the end knows.
     index: Vec<u8>,
+    hasher: Hasher,
     count: u64,
+    stored: u64,
 }
 
-impl Shard {
-    /// Creates the file with a place for its header.
-    pub(super) fn create(disk: &Disk, path: PathBuf) -> Result<Self> {
-        let mut file = OutFile::create(disk, path)?;
-        file.write(&[0; HEADER as usize])?;
-        file.begin_digest()?;
-        Ok(Self { file, index: Vec::new(), count: 0 })
-    }
+/// What comes behind the records of a shard, and before them.
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    header: Header,
+    entry: FileEntry,
+}
 
-    /// Appends an encoded record of `field`.
-    pub(super) fn push(&mut self, field: &Field, stored: &[u8], shape: &[u64]) -> Result<()> {
-        let entry = self.index.len();
-        if !field.is_fixed() {
-            let end = self.file.len() + stored.len() as u64;
-            self.index.extend(end.to_le_bytes());
-        }
-        let checksum_at = self.index.len();
-        self.index.extend([0; 4]);
-        if field.entry_axes() > 0 {
+impl Sum {
+    /// Adds encoded records of `field`.
+    pub(super) fn add(&mut self, field: &Field, part: &Part, from: usize, to: usize) {
+        let axes = field.entry_axes();
+        for (place, stored) in (from..to).zip(part.records(from, to)) {
+            self.stored += stored.len() as u64;
+            let entry = self.index.len();
+            if !field.is_fixed() {
+                self.index.extend((HEADER + self.stored).to_le_bytes());
+            }
+            let checksum_at = self.index.len();
+            self.index.extend([0; 4]);
+            let shape = part.shapes.get(place * axes..(place + 1) * axes).unwrap_or_default();
             self.index.extend(shape.iter().flat_map(|axis| axis.to_le_bytes()));
+            debug_assert_eq!(self.index.len() - entry, field.entry_bytes());
+            let at = self.index.get_mut(checksum_at..).and_then(|rest| rest.split_first_chunk_mut());
+            if let Some((checksum, shape)) = at {
+                *checksum = checksum::record(stored, self.count, shape).to_le_bytes();
+            }
+            self.count += 1;
         }
-        debug_assert_eq!(self.index.len() - entry, field.entry_bytes());
-        if let Some((place, shape)) = self.index.get_mut(checksum_at..).and_then(|rest| rest.split_first_chunk_mut()) {
-            *place = checksum::record(stored, self.count, shape).to_le_bytes();
-        }
-        self.count += 1;
-        self.file.write(stored)
+        self.hasher.update(part.bytes.get(part.start(from)..part.start(to)).unwrap_or_default());
     }
 
-    /// Whether a record of that size only fills the buffer.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.file.has_room(bytes)
-    }
-
-    /// Bytes of the records so far.
-    pub(super) fn stored(&self) -> u64 {
-        self.file.len() - HEADER
-    }
-
-    /// Writes index and header, and makes the file durable.
-    pub(super) fn seal(mut self, field: &Field) -> Result<FileEntry> {
-        let pad = self.file.len().next_multiple_of(ALIGNMENT) - self.file.len();
-        self.file.write([0; ALIGNMENT as usize].get(..pad as usize).unwrap_or_default())?;
-        let body = self.file.end_digest(&self.index)?;
-        apply_key(&mut self.index, field, checksum::key(&body));
-        let index = (!field.is_fixed()).then(|| checksum::digest(&self.index));
-        self.file.write(&self.index)?;
-        let bytes = self.file.len();
-        self.file.overwrite(&header::shard(field, self.count, bytes, &body))?;
-        self.file.finish()?;
-        Ok(FileEntry { bytes, body, index })
+    /// Completes index and header, and begins anew.
+    pub(super) fn end(&mut self, field: &Field) -> Tail {
+        let Self { mut index, mut hasher, count, stored } = std::mem::take(self);
+        let pad = stored.next_multiple_of(ALIGNMENT) - stored;
+        let mut bytes = vec![0; pad as usize];
+        let body = *hasher.update(&bytes).update(&index).finalize().as_bytes();
+        apply_key(&mut index, field, checksum::key(&body));
+        let digest = (!field.is_fixed()).then(|| checksum::digest(&index));
+        bytes.append(&mut index);
+        let length = HEADER + stored + bytes.len() as u64;
+        let header = header::shard(field, count, length, &body);
+        Tail { bytes, header, entry: FileEntry { bytes: length, body, index: digest } }
     }
 }
 
@@ -81,6 +78,30 @@ fn apply_key(index: &mut [u8], field: &Field, key: u32) {
     for entry in index.chunks_exact_mut(field.entry_bytes()) {
         let checksum = entry.iter_mut().skip(checksum_at);
         checksum.zip(key.to_le_bytes()).for_each(|(byte, key)| *byte ^= key);
+    }
+}
+
+/// The file of an open shard.
+pub(super) struct Shard(OutFile);
+
+impl Shard {
+    /// Creates the file with a place for its header.
+    pub(super) fn create(disk: &Disk, path: PathBuf) -> Result<Self> {
+        let mut file = OutFile::create(disk, path)?;
+        file.write(&[0; HEADER as usize])?;
+        Ok(Self(file))
+    }
+
+    /// Appends encoded records.
+    pub(super) fn write(&mut self, records: &[u8]) -> Result<()> {
+        self.0.write(records)
+    }
+
+    /// Writes index and header. The file is complete then, and not yet durable.
+    pub(super) fn end(mut self, tail: Tail) -> Result<(FileEntry, OutFile)> {
+        self.0.write(&tail.bytes)?;
+        self.0.overwrite(&tail.header)?;
+        Ok((tail.entry, self.0))
     }
 }
 
@@ -97,9 +118,20 @@ mod tests {
     fn sealed(field: &Field, records: &[(&[u8], &[u64])]) -> (Vec<u8>, FileEntry) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("00000.shard");
+        let mut part = Part::default();
+        for (stored, shape) in records {
+            part.bytes.extend_from_slice(stored);
+            part.ends.push(part.bytes.len());
+            part.shapes.extend_from_slice(shape.get(..field.entry_axes()).unwrap());
+        }
+        let mut sum = Sum::default();
+        let half = records.len() / 2;
+        sum.add(field, &part, 0, half);
+        sum.add(field, &part, half, records.len());
+        let tail = sum.end(field);
         let mut shard = Shard::create(&Disk::default(), path.clone()).unwrap();
-        records.iter().for_each(|(stored, shape)| shard.push(field, stored, shape).unwrap());
-        let entry = shard.seal(field).unwrap();
+        shard.write(&part.bytes).unwrap();
+        let (entry, _) = shard.end(tail).unwrap();
         (std::fs::read(path).unwrap(), entry)
     }
 

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::dtype::DType;
     use crate::field::{Codec, Field, FieldKind};
-    use crate::format::codec::Encoder;
+    use crate::format::codec::{Coding, Encoder};
 
     fn records(count: u64) -> Vec<Vec<u8>> {
         let record = |i: u64| {
@@ -95,8 +95,9 @@ mod tests {
         assert!(dictionary.starts_with(&[0x37, 0xA4, 0x30, 0xEC]) && dictionary.len() <= 4096);
         let stored = |codec, dictionary: Option<&[u8]>| {
             let field = Field { name: "x".into(), kind: FieldKind::Bytes, dtype: DType::UInt8, codec, delta: 0 };
-            let mut encoder = Encoder::new(&field, 3, dictionary).unwrap();
-            records.iter().map(|record| encoder.encode(record).unwrap().len()).sum::<usize>()
+            let coding = Coding::new(&field, 3, dictionary).unwrap();
+            let mut encoder = Encoder::default();
+            records.iter().map(|record| encoder.encode(&coding, record).unwrap().len()).sum::<usize>()
         };
         let (plain, trained) = (stored(Codec::Zstd, None), stored(Codec::ZstdDict, Some(&dictionary)));
         assert!(trained * 2 < plain, "{trained} bytes with the dictionary, {plain} without");

@@ -116,11 +116,6 @@ impl Work {
         self.target.parent().unwrap_or(Path::new("/"))
     }
 
-    /// What an earlier run left that can be used, and the next one finds, too, unless [`Work::clear`] is called.
-    pub(super) fn unfinished(&self) -> Option<&Unfinished> {
-        self.unfinished.as_ref()
-    }
-
     /// The same, to be used now. It still stays in the directory.
     pub(super) fn take_unfinished(&mut self) -> Option<Unfinished> {
         self.unfinished.take()

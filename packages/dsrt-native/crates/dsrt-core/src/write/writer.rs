@@ -1,38 +1,39 @@
-//! The writer: one thread, samples in order, straight into the files.
+//! The writer: samples in order, judged and copied here, stored by other threads.
 //!
-//! A sample is judged as a whole before a byte of it is stored, so a refused one leaves the writer as it was.
+//! A sample is judged as a whole before a byte of it is taken, so a refused one leaves the writer as it was.
 //! Once an operation on a file has failed the run is over: after an error of fsync the kernel may have dropped
 //! what was to be written, and a second fsync would report success.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::block::{BLOCK, Block};
 use super::disk::Disk;
-use super::file::OutFile;
-use super::metadata::Table;
-use super::plan::WriterOptions;
-use super::publish::publish;
+use super::durable::Durable;
+use super::hold::Hold;
+use super::metadata::check_row;
+use super::plan::{Dictionary, WriterOptions};
 use super::samples::Samples;
-use super::shard::Shard;
-use super::size::ManifestSize;
+use super::threads::{Plan, Threads};
 use super::value::{Record, Value, record_problem};
-use super::work::Work;
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
-use crate::format::checksum::{self, Digest};
-use crate::format::codec::Encoder;
-use crate::format::header;
-use crate::format::manifest::Manifest;
-use crate::format::shard::HEADER;
+use crate::format::checksum::Digest;
+use crate::format::codec::Coding;
 
-/// So many bytes are digested and compressed in some microseconds.
+/// So many bytes are copied in a microsecond or two.
 const BRIEF: usize = 4096;
 
-/// A cache that is being written. Dropped before [`Writer::publish`], it leaves nothing behind.
+/// A cache that is being written. To drop it is to abort it.
 pub struct Writer {
     open: Option<Box<Open>>,
     /// What ended the run, if something did.
     failure: Option<String>,
     samples: u64,
+    /// Durable samples when the run ended.
+    durable: u64,
+    resumed: u64,
+    restarted: Option<String>,
+    process: u32,
 }
 
 /// A cache that was published.
@@ -47,85 +48,112 @@ pub struct Published {
 }
 
 struct Open {
-    work: Work,
     options: WriterOptions,
-    manifest: Manifest,
-    size: ManifestSize,
-    encoders: Vec<Encoder>,
-    table: Option<Table>,
-    /// The open shard: one file a field, and how many samples are in all of them. Empty between shards.
-    shard: Vec<Shard>,
-    in_shard: u64,
+    fields: Vec<Field>,
+    block: Block,
+    /// Whether to wait before the next sample.
+    is_full: bool,
+    /// When so many samples are there, a shard may be full: then nothing is held back from the threads.
+    boundary: u64,
+    stage: Stage,
 }
 
+enum Stage {
+    /// Samples are held back to train dictionaries on them.
+    Holding(Hold, Durable),
+    /// Nothing was handed over yet.
+    Idle(Durable),
+    Running(Threads),
+    /// While one stage becomes another, and after that failed.
+    Between,
+}
+
+type Interrupt<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 impl Writer {
-    /// Locks the work directory beside `target` and makes what a cache without samples has. The last part of
-    /// `target` is the cache's name.
+    /// Locks the work directory beside `target` and makes what a cache without samples has, or goes on with what an
+    /// earlier run made durable. The last part of `target` is the cache's name.
     pub fn create(target: &Path, options: WriterOptions) -> Result<Self> {
         Self::create_on(Disk::default(), target, options)
     }
 
     /// The same, with a disk that somebody may observe.
     pub fn create_on(disk: Disk, target: &Path, options: WriterOptions) -> Result<Self> {
-        let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let mut manifest = options.manifest(name)?;
-        let size = ManifestSize::new(manifest.to_bytes().len() as u64);
-        let encoders = options.fields.iter().map(|(field, encoding)| {
-            let encoder = Encoder::new(field, encoding.level, encoding.body());
-            encoder.map_err(|error| error.in_field(&field.name))
-        });
-        let encoders = encoders.collect::<Result<Vec<_>>>()?;
-        let mut work = Work::open(disk, target, options.replace)?;
-        work.clear()?;
-        work.make_cache()?;
-        for (field, encoding) in &options.fields {
-            work.disk().make_directory(&directory(&work, field))?;
-            if let Some(body) = encoding.body() {
-                write_dictionary(&work, field, body)?;
+        // A dictionary that zstd cannot use is found before anything is made.
+        codings(&options, &options.fields.iter().map(|(_, encoding)| encoding.body()).collect::<Vec<_>>())?;
+        let mut durable = Durable::open(disk, target, &options)?;
+        let (samples, restarted) = (durable.resumed(), durable.restarted().map(str::to_owned));
+        let dictionaries = durable.dictionaries().to_vec();
+        let to_train: Vec<_> = options
+            .fields
+            .iter()
+            .zip(&dictionaries)
+            .map(|((_, encoding), known)| match &encoding.dictionary {
+                Some(Dictionary::Train(size)) if known.is_none() => Some(*size),
+                _ => None,
+            })
+            .collect();
+        let stage = if to_train.iter().any(Option::is_some) {
+            Stage::Holding(Hold::new(to_train.into_iter()), durable)
+        } else {
+            if durable.is_fresh() {
+                durable.begin(dictionaries)?;
             }
-        }
-        let table = match &*options.metadata {
-            [] => None,
-            columns => Some(Table::create(work.disk(), &work.cache().join("metadata.arrow"), columns)?),
+            Stage::Idle(durable)
         };
-        let open = Open { work, options, manifest, size, encoders, table, shard: Vec::new(), in_shard: 0 };
-        Ok(Self { open: Some(Box::new(open)), failure: None, samples: 0 })
+        let fields: Vec<_> = options.fields.iter().map(|(field, _)| field.clone()).collect();
+        let boundary = samples.saturating_add(options.samples_per_shard);
+        let block = Block::new(fields.len());
+        let open = Open { options, fields, block, is_full: false, boundary, stage };
+        let process = std::process::id();
+        Ok(Self {
+            open: Some(Box::new(open)),
+            failure: None,
+            samples,
+            durable: samples,
+            resumed: samples,
+            restarted,
+            process,
+        })
     }
 
     /// Appends a sample: a record for each field and a value for each column, in order.
     ///
-    /// An error of kind `Schema` names the field or column and leaves the writer as it was. Any other one ends
-    /// the run, and what was written is removed.
-    pub fn append(
-        &mut self,
-        records: &[Record<'_>],
-        row: &[Value<'_>],
-        interrupt: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+    /// An error of kind `Schema` names the field or column and leaves the writer as it was; so does an error of
+    /// `interrupt`, which is called now and then while this waits. Any other one ends the run.
+    pub fn append(&mut self, records: &[Record<'_>], row: &[Value<'_>], interrupt: Interrupt<'_>) -> Result<()> {
         let sample = self.samples;
-        let open = self.open()?;
-        open.check(records, row).map_err(|error| error.at_sample(sample))?;
-        interrupt()?;
-        self.store(|open| open.store(records, row))?;
-        self.samples += 1;
-        Ok(())
+        self.open()?.check(records, row).map_err(|error| error.at_sample(sample))?;
+        self.wait(interrupt)?;
+        self.store(|open| open.block.push(&open.fields, records, row))
     }
 
     /// Appends many samples, in order. All are judged before one is stored; apart from that it is as if they were
-    /// appended one by one.
-    pub fn append_batch(&mut self, samples: &Samples<'_>, interrupt: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    /// appended one by one. If `interrupt` fails, [`Writer::count`] says how many were.
+    pub fn append_batch(&mut self, samples: &Samples<'_>, interrupt: Interrupt<'_>) -> Result<()> {
         let first = self.samples;
         let open = self.open()?;
-        samples.check(open.options.fields.iter().map(|(field, _)| field), &open.options.metadata, first)?;
-        interrupt()?;
-        self.store(|open| (0..samples.count).try_for_each(|place| open.store_one_of(samples, place)))?;
-        self.samples += samples.count as u64;
+        samples.check(open.fields.iter(), &open.options.metadata, first)?;
+        let mut row = Vec::with_capacity(samples.columns.len());
+        for place in 0..samples.count {
+            self.wait(interrupt)?;
+            row.clear();
+            row.extend(samples.columns.iter().filter_map(|values| values.get(place).copied()));
+            self.store(|open| open.block.push_one_of(&open.fields, &samples.fields, place, &row))?;
+        }
         Ok(())
     }
 
-    /// Whether appending this sample takes some microseconds: nothing large is encoded or copied, no file is touched.
+    /// Whether appending this sample takes some microseconds: little is copied, and nothing to wait for.
     pub fn is_brief(&self, records: &[Record<'_>], row: &[Value<'_>]) -> bool {
-        self.open.as_ref().is_none_or(|open| open.is_brief(records, row))
+        let Some(open) = &self.open else { return true };
+        let strings: usize = row.iter().map(|value| value.string_bytes()).sum();
+        let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
+        let most = bytes + strings + 64 * (records.len() + row.len());
+        bytes.max(strings) <= BRIEF
+            && !open.is_full
+            && open.block.size + most < BLOCK
+            && self.samples + 1 != open.boundary
     }
 
     /// Samples in the cache so far, durable ones of an earlier run included: the number of the next sample.
@@ -135,169 +163,211 @@ impl Writer {
 
     /// Samples that survive a crash.
     pub fn durable(&self) -> u64 {
-        0
+        match self.open.as_deref() {
+            Some(Open { stage: Stage::Running(threads), .. }) => threads.durable(),
+            _ => self.durable,
+        }
     }
 
     /// Durable samples taken over from an earlier run.
     pub fn resumed(&self) -> u64 {
-        0
+        self.resumed
     }
 
     /// Why durable samples of an earlier run, or some of them, were not used. None if there were none or all are.
     pub fn restarted(&self) -> Option<&str> {
-        None
+        self.restarted.as_deref()
     }
 
     /// Completes the cache and shows it at the target. Success is reported only once it is durable.
     ///
     /// `interrupt` is called now and then meanwhile; its error ends the run.
-    pub fn publish(mut self, interrupt: &mut dyn FnMut() -> Result<()>) -> Result<Published> {
+    pub fn publish(mut self, interrupt: Interrupt<'_>) -> Result<Published> {
         self.open()?;
-        interrupt()?;
-        self.open.take().ok_or_else(lost)?.publish()
-    }
-
-    fn store(&mut self, store: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
-        // Out of its place meanwhile, so that a panic ends the run, too: some files would have a record more than others.
         let mut open = self.open.take().ok_or_else(lost)?;
-        match store(&mut open) {
-            Ok(()) => {
-                self.open = Some(open);
-                Ok(())
-            }
-            Err(error) => {
-                self.failure = Some(error.to_string());
-                Err(error)
-            }
-        }
+        let published = open.publish(interrupt);
+        self.ended(*open, published)
     }
 
-    /// Ends the run. Says how many durable samples are kept for the next one; if none are, everything is removed.
-    pub fn abort(self) -> u64 {
-        0
+    /// Ends the run. What is appended already becomes durable as far as it fills shards, if a next run can use it. Says
+    /// how many samples that one finds; if none, everything is removed.
+    pub fn abort(mut self) -> u64 {
+        self.close()
+    }
+
+    fn close(&mut self) -> u64 {
+        if self.process == std::process::id()
+            && let Some(mut open) = self.open.take()
+        {
+            let drain = open.options.fingerprint.is_some() && open.hand_over().is_ok();
+            self.durable = open.stage.end(drain).map_or(0, Durable::abort);
+        }
+        self.durable
     }
 
     fn open(&mut self) -> Result<&mut Open> {
         let failure = self.failure.as_deref().unwrap_or("a panic");
         let ended = || Error::new(Kind::State, format!("this writer was ended by an error: {failure}"));
-        let open = self.open.as_mut().ok_or_else(ended)?;
-        if open.work.is_ours() {
-            return Ok(open);
+        if self.process == std::process::id() {
+            return self.open.as_deref_mut().ok_or_else(ended);
         }
         Err(Error::new(Kind::State, "this writer belongs to the process that made it, and this is a fork of it"))
+    }
+
+    /// Waits until there is room for a sample.
+    fn wait(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        let open = self.open()?;
+        let Open { is_full: true, stage: Stage::Running(threads), .. } = open else { return Ok(()) };
+        match threads.wait_for_room(interrupt) {
+            Ok(()) => open.is_full = false,
+            Err(error) if !threads.has_failed() => return Err(error),
+            Err(error) => {
+                let open = self.open.take().ok_or_else(lost)?;
+                return self.ended(*open, Err(error));
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, store: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
+        // Out of its place meanwhile, so that a panic ends the run, too: some fields would have a record more than others.
+        let mut open = self.open.take().ok_or_else(lost)?;
+        let mut stored = store(&mut open);
+        if stored.is_ok() {
+            self.samples += 1;
+            let at_boundary = self.samples == open.boundary;
+            if at_boundary {
+                open.boundary = open.boundary.saturating_add(open.options.samples_per_shard);
+            }
+            if at_boundary || open.block.size >= BLOCK {
+                stored = open.hand_over();
+            }
+        }
+        if stored.is_err() {
+            return self.ended(*open, stored);
+        }
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// Ends the run after an error, or after it was published.
+    fn ended<T>(&mut self, open: Open, result: Result<T>) -> Result<T> {
+        let durable = open.stage.end(false);
+        let error = match (result, &durable) {
+            (Ok(value), _) => return Ok(value),
+            (Err(error), Some(durable)) => durable.explain(error),
+            (Err(error), None) => error,
+        };
+        self.durable = durable.map_or(0, Durable::abort);
+        self.failure = Some(error.to_string());
+        Err(error)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.close();
+        // What is left in a forked child belongs to the parent.
+        self.open.take().map(std::mem::forget).unwrap_or_default();
     }
 }
 
 impl Open {
     fn check(&self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
-        if records.len() != self.options.fields.len() {
+        if records.len() != self.fields.len() {
             return Err(Error::new(Kind::Internal, "a sample has another number of records than there are fields"));
         }
-        for ((field, _), record) in self.options.fields.iter().zip(records) {
+        for (field, record) in self.fields.iter().zip(records) {
             if let Some(problem) = record_problem(field, record) {
                 return Err(Error::new(Kind::Schema, problem).in_field(&field.name));
             }
         }
-        match &self.table {
-            Some(table) => table.check(row),
-            None if row.is_empty() => Ok(()),
-            None => Err(Error::new(Kind::Internal, "a sample has a row and the cache no columns")),
-        }
+        check_row(&self.options.metadata, row)
     }
 
-    fn is_brief(&self, records: &[Record<'_>], row: &[Value<'_>]) -> bool {
-        let strings: usize = row.iter().map(|value| value.string_bytes()).sum();
-        let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
-        // What zstd may add to a small record that it cannot compress, with room to spare.
-        let stored = bytes + 64;
-        let limit = self.options.shard_bytes;
-        bytes.max(strings) <= BRIEF
-            && (1..self.options.samples_per_shard - 1).contains(&self.in_shard)
-            && self.shard.iter().all(|shard| shard.has_room(stored) && shard.stored() + (stored as u64) < limit)
-            && !self.table.as_ref().is_some_and(Table::is_almost_full)
-    }
-
-    fn store(&mut self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
-        if self.in_shard == 0 {
-            let name = format!("{:05}.shard", self.manifest.shards.len());
-            let files = self.options.fields.iter().map(|(field, _)| directory(&self.work, field).join(&name));
-            self.shard = files.map(|path| Shard::create(self.work.disk(), path)).collect::<Result<_>>()?;
+    /// Gives what was appended to the threads, or holds it back.
+    fn hand_over(&mut self) -> Result<()> {
+        if self.block.count == 0 {
+            return Ok(());
         }
-        let fields = self.options.fields.iter().zip(&mut self.shard).zip(&mut self.encoders);
-        for ((((field, _), shard), encoder), record) in fields.zip(records) {
-            let stored = encoder.encode(record.bytes).map_err(|error| error.in_field(&field.name))?;
-            shard.push(field, stored, record.shape)?;
+        let block = std::mem::replace(&mut self.block, Block::new(self.fields.len()));
+        if let Stage::Holding(hold, _) = &mut self.stage {
+            return if hold.add(block) { self.run() } else { Ok(()) };
         }
-        if let Some(table) = &mut self.table {
-            table.push(row)?;
-        }
-        self.in_shard += 1;
-        let full = self.in_shard >= self.options.samples_per_shard;
-        if full || self.shard.iter().any(|shard| shard.stored() >= self.options.shard_bytes) {
-            self.seal()?;
-        }
+        self.run()?;
+        let Stage::Running(threads) = &mut self.stage else { return Err(lost()) };
+        let (empty, has_room) = threads.hand_over(block)?;
+        self.block = empty;
+        self.is_full = !has_room;
         Ok(())
     }
 
-    fn store_one_of(&mut self, samples: &Samples<'_>, place: usize) -> Result<()> {
-        let held: Vec<_> = self
-            .options
-            .fields
-            .iter()
-            .zip(&samples.fields)
-            .filter_map(|((field, _), records)| {
-                records.record(field, place, |record| (record.bytes.to_vec(), record.shape.to_vec()))
-            })
-            .collect();
-        let records: Vec<_> = held.iter().map(|(bytes, shape)| Record { bytes, shape }).collect();
-        let row: Vec<_> = samples.columns.iter().filter_map(|values| values.get(place).copied()).collect();
-        self.store(&records, &row)
+    /// Starts the threads, after training what is to be trained on what is held back.
+    fn run(&mut self) -> Result<()> {
+        let (held, mut durable) = match std::mem::replace(&mut self.stage, Stage::Between) {
+            Stage::Holding(hold, durable) => (Some(hold), durable),
+            Stage::Idle(durable) => (None, durable),
+            stage => {
+                self.stage = stage;
+                return Ok(());
+            }
+        };
+        let mut dictionaries = durable.dictionaries().to_vec();
+        if let Some(hold) = &held {
+            let begun = hold.train(&self.fields, &mut dictionaries).and_then(|()| durable.begin(dictionaries.clone()));
+            if let Err(error) = begun {
+                self.stage = Stage::Idle(durable);
+                return Err(error);
+            }
+        }
+        let bodies: Vec<_> = dictionaries.iter().map(Option::as_deref).collect();
+        let plan = Plan {
+            fields: self.fields.clone(),
+            codings: codings(&self.options, &bodies)?,
+            samples_per_shard: self.options.samples_per_shard,
+            shard_bytes: self.options.shard_bytes,
+            threads: self.options.threads,
+        };
+        let mut threads = Threads::start(plan, durable)?;
+        for block in held.into_iter().flat_map(Hold::into_blocks) {
+            self.is_full = !threads.hand_over(block)?.1;
+        }
+        self.stage = Stage::Running(threads);
+        Ok(())
     }
 
-    /// Closes the shard and makes it durable.
-    fn seal(&mut self) -> Result<()> {
-        for (entry, shard) in self.manifest.fields.iter_mut().zip(self.shard.drain(..)) {
-            entry.files.push(shard.seal(&entry.field)?);
+    fn publish(&mut self, interrupt: Interrupt<'_>) -> Result<Published> {
+        self.hand_over()?;
+        self.run()?;
+        match &mut self.stage {
+            Stage::Running(threads) => threads.publish(interrupt),
+            _ => Err(lost()),
         }
-        self.manifest.shards.push(self.in_shard);
-        self.manifest.samples += self.in_shard;
-        self.size.add(self.in_shard, self.manifest.fields.iter().filter_map(|entry| entry.files.last()));
-        self.in_shard = 0;
-        self.size.check(self.table.as_ref().map_or(0, Table::chunks))
     }
+}
 
-    fn publish(mut self) -> Result<Published> {
-        if self.in_shard > 0 {
-            self.seal()?;
+impl Stage {
+    /// Ends the threads, if there are any. `drain` says whether shards that are full are made durable before.
+    fn end(self, drain: bool) -> Option<Durable> {
+        match self {
+            Self::Holding(_, durable) | Self::Idle(durable) => Some(durable),
+            Self::Running(threads) => threads.stop(drain),
+            Self::Between => None,
         }
-        for (field, _) in &self.options.fields {
-            self.work.disk().sync_directory(&directory(&self.work, field))?;
-        }
-        self.manifest.metadata = self.table.take().map(Table::finish).transpose()?;
-        let bytes = self.manifest.to_bytes();
-        self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
-        let mut file = OutFile::create(self.work.disk(), self.work.cache().join("manifest.json"))?;
-        file.write(&bytes)?;
-        file.finish()?;
-        let warnings = publish(self.work, self.options.replace)?;
-        Ok(Published { digest: self.manifest.digest, samples: self.manifest.samples, warnings })
     }
+}
+
+fn codings(options: &WriterOptions, dictionaries: &[Option<&[u8]>]) -> Result<Vec<Coding>> {
+    let fields = options.fields.iter().zip(dictionaries);
+    fields
+        .map(|((field, encoding), dictionary)| {
+            Coding::new(field, encoding.level, *dictionary).map_err(|error| error.in_field(&field.name))
+        })
+        .collect()
 }
 
 fn lost() -> Error {
-    Error::new(Kind::Internal, "a writer lost its work directory")
-}
-
-fn directory(work: &Work, field: &Field) -> PathBuf {
-    work.cache().join("fields").join(&*field.name)
-}
-
-fn write_dictionary(work: &Work, field: &Field, body: &[u8]) -> Result<()> {
-    let mut file = OutFile::create(work.disk(), directory(work, field).join("dictionary.bin"))?;
-    let bytes = HEADER + body.len() as u64;
-    file.write(&header::dictionary(bytes, &checksum::digest(body)))?;
-    file.write(body)?;
-    file.finish().map(|_| ())
+    Error::new(Kind::Internal, "a writer lost its threads")
 }
 
 #[cfg(test)]

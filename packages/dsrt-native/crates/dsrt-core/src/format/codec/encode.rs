@@ -1,71 +1,121 @@
 //! Records on their way into a shard: the delta filter, then the codec.
 
 use zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation;
-use zstd_safe::{CCtx, CDict, CParameter, DDict, ErrorCode, compress_bound, get_error_name, is_error_kind};
+use zstd_safe::{
+    CCtx, CDict, CParameter, DDict, ErrorCode, ResetDirective, compress_bound, get_error_name, is_error_kind,
+};
 
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
 
-/// Encodes the records of one field, one after the other, with one reused context.
-pub struct Encoder {
-    zstd: Option<CCtx<'static>>,
+/// How the records of one field are encoded. Threads share it.
+pub struct Coding {
+    zstd: Option<Zstd>,
     delta: usize,
+}
+
+struct Zstd {
+    level: i32,
+    dictionary: Option<CDict<'static>>,
+}
+
+/// Encodes records, one after the other, with one reused context of zstd for all fields.
+///
+/// What becomes of a record depends on nothing that was encoded before it: a context that is reused finds what it was
+/// left with in its tables, and never looks beyond the beginning of the frame.
+#[derive(Default)]
+pub struct Encoder<'a> {
+    zstd: Option<CCtx<'a>>,
+    /// What the context is set up for.
+    coding: Option<&'a Coding>,
     filtered: Vec<u8>,
     frame: Vec<u8>,
 }
 
-impl Encoder {
-    /// An encoder for records of `field`. `level` counts where the codec is zstd; `dictionary` is the body of
-    /// the field's dictionary, and must be usable where it claims to be a trained one.
+impl Coding {
+    /// For records of `field`. `level` counts where the codec is zstd; `dictionary` is the body of the field's
+    /// dictionary, and must be usable where it claims to be a trained one.
     pub fn new(field: &Field, level: i32, dictionary: Option<&[u8]>) -> Result<Self> {
         let zstd = match field.codec {
             Codec::Raw => None,
-            Codec::Zstd | Codec::ZstdDict => Some(context(level, dictionary)?),
+            Codec::Zstd | Codec::ZstdDict => {
+                Some(Zstd { level, dictionary: dictionary.map(|d| digest(d, level)).transpose()? })
+            }
         };
-        Ok(Self { zstd, delta: usize::from(field.delta), filtered: Vec::new(), frame: Vec::new() })
+        Ok(Self { zstd, delta: usize::from(field.delta) })
     }
 
+    /// Whether records are stored as they are.
+    pub fn is_raw(&self) -> bool {
+        self.zstd.is_none()
+    }
+}
+
+impl<'a> Encoder<'a> {
     /// The bytes to store for a record. `bytes` itself if the codec is raw.
-    pub fn encode<'a>(&'a mut self, bytes: &'a [u8]) -> Result<&'a [u8]> {
-        let Some(zstd) = &mut self.zstd else {
+    pub fn encode<'b>(&'b mut self, coding: &'a Coding, bytes: &'b [u8]) -> Result<&'b [u8]> {
+        let Some(zstd) = &coding.zstd else {
             return Ok(bytes);
         };
-        let source = if self.delta > 0 {
+        if !self.coding.is_some_and(|known| std::ptr::eq(known, coding)) {
+            self.set_up(zstd)?;
+            self.coding = Some(coding);
+        }
+        let source = if coding.delta > 0 {
             reserve(&mut self.filtered, bytes.len())?;
-            difference(bytes, self.delta, &mut self.filtered);
+            difference(bytes, coding.delta, &mut self.filtered);
             &self.filtered
         } else {
             bytes
         };
         reserve(&mut self.frame, compress_bound(source.len()))?;
-        zstd.compress2(&mut self.frame, source).map_err(|code| refused("compressing a record", code))?;
+        let context = self.zstd.as_mut().ok_or_else(|| Error::new(Kind::Internal, "an encoder has no context"))?;
+        context.compress2(&mut self.frame, source).map_err(|code| refused("compressing a record", code))?;
         Ok(&self.frame)
+    }
+
+    fn set_up(&mut self, zstd: &'a Zstd) -> Result<()> {
+        // Gone while it is half set up.
+        self.coding = None;
+        if self.zstd.is_none() {
+            self.zstd = CCtx::try_create();
+        }
+        let no_memory = || Error::new(Kind::Memory, "zstd has no memory for a context");
+        let context = self.zstd.as_mut().ok_or_else(no_memory)?;
+        let failed = |code| refused("setting up zstd", code);
+        context.reset(ResetDirective::SessionAndParameters).map_err(failed)?;
+        // Frames say their size and nothing else that could be left out (R036 of the format).
+        let parameters = [
+            CParameter::CompressionLevel(zstd.level),
+            CParameter::ContentSizeFlag(true),
+            CParameter::ChecksumFlag(false),
+            CParameter::DictIdFlag(false),
+        ];
+        for parameter in parameters {
+            context.set_parameter(parameter).map_err(failed)?;
+        }
+        if let Some(dictionary) = &zstd.dictionary {
+            context.ref_cdict(dictionary).map_err(failed)?;
+        }
+        Ok(())
     }
 }
 
-fn context(level: i32, dictionary: Option<&[u8]>) -> Result<CCtx<'static>> {
-    let mut context = CCtx::try_create().ok_or_else(|| Error::new(Kind::Memory, "zstd has no memory for a context"))?;
-    // Frames say their size and nothing else that could be left out (R036 of the format).
-    let parameters = [
-        CParameter::CompressionLevel(level),
-        CParameter::ContentSizeFlag(true),
-        CParameter::ChecksumFlag(false),
-        CParameter::DictIdFlag(false),
-    ];
-    for parameter in parameters {
-        context.set_parameter(parameter).map_err(|code| refused("setting up zstd", code))?;
+fn digest(dictionary: &[u8], level: i32) -> Result<CDict<'static>> {
+    match (CDict::try_create(dictionary, level), DDict::try_create(dictionary)) {
+        (Some(digested), Some(_)) => Ok(digested),
+        _ => Err(Error::new(
+            Kind::Schema,
+            "the dictionary begins like a trained one, and zstd cannot load it: it is damaged",
+        )),
     }
-    if let Some(dictionary) = dictionary {
-        // The context copies it, but looks into it only with the first record.
-        if CDict::try_create(dictionary, level).is_none() || DDict::try_create(dictionary).is_none() {
-            return Err(Error::new(
-                Kind::Schema,
-                "the dictionary begins like a trained one, and zstd cannot load it: it is damaged",
-            ));
-        }
-        context.load_dictionary(dictionary).map_err(|code| refused("loading a dictionary", code))?;
-    }
-    Ok(context)
+}
+
+/// A record as the delta filter leaves it to zstd.
+pub fn filter(bytes: &[u8], delta: u8) -> Vec<u8> {
+    let mut filtered = Vec::with_capacity(bytes.len());
+    difference(bytes, usize::from(delta), &mut filtered);
+    filtered
 }
 
 /// Any bytes can be compressed, so what remains is memory and mistakes of ours.
@@ -95,22 +145,27 @@ mod tests {
     use crate::dtype::DType;
     use crate::field::FieldKind;
 
-    fn encoder(codec: Codec, delta: u8, dictionary: Option<&[u8]>) -> Encoder {
+    fn coding(codec: Codec, level: i32, delta: u8, dictionary: Option<&[u8]>) -> Coding {
         let field = Field { name: "x".into(), kind: FieldKind::Bytes, dtype: DType::UInt8, codec, delta };
-        Encoder::new(&field, 3, dictionary).unwrap()
+        Coding::new(&field, level, dictionary).unwrap()
+    }
+
+    fn frame(coding: &Coding, record: &[u8]) -> Vec<u8> {
+        Encoder::default().encode(coding, record).unwrap().to_vec()
     }
 
     #[test]
     fn raw_is_the_bytes_themselves() {
-        assert_eq!(encoder(Codec::Raw, 0, None).encode(b"abc").unwrap(), b"abc");
+        assert_eq!(frame(&coding(Codec::Raw, 3, 0, None), b"abc"), b"abc");
     }
 
     #[test]
     fn every_record_is_one_frame_that_says_its_size_and_no_more() {
-        let mut encoder = encoder(Codec::Zstd, 0, None);
+        let coding = coding(Codec::Zstd, 3, 0, None);
+        let mut encoder = Encoder::default();
         for size in [0, 1, 255, 256, 65791, 65792, 1 << 20] {
             let record: Vec<u8> = (0..size).map(|i| (i / 3) as u8).collect();
-            let frame = encoder.encode(&record).unwrap();
+            let frame = encoder.encode(&coding, &record).unwrap();
             assert_eq!(find_frame_compressed_size(frame).unwrap(), frame.len());
             assert_eq!(get_frame_content_size(frame).unwrap(), Some(size as u64));
             assert_eq!(frame[4] & 0b1111, 0, "no checksum, no reserved bit, no dictionary id");
@@ -123,7 +178,7 @@ mod tests {
     #[test]
     fn a_run_of_one_byte_stays_within_the_bound_on_expansion() {
         let record = vec![0; 8 << 20];
-        let frame = encoder(Codec::Zstd, 0, None).encode(&record).unwrap().len();
+        let frame = frame(&coding(Codec::Zstd, 3, 0, None), &record).len();
         assert!(record.len() <= 32768 * frame);
     }
 
@@ -131,10 +186,11 @@ mod tests {
     fn a_dictionary_helps_and_is_not_named_in_the_frame() {
         let dictionary = b"the quick brown fox jumps over the lazy dog, and again and again";
         let record = b"the lazy dog jumps over the quick brown fox";
-        let plain = encoder(Codec::Zstd, 0, None).encode(record).unwrap().len();
-        let mut encoder = encoder(Codec::ZstdDict, 0, Some(dictionary));
+        let plain = frame(&coding(Codec::Zstd, 3, 0, None), record).len();
+        let coding = coding(Codec::ZstdDict, 3, 0, Some(dictionary));
+        let mut encoder = Encoder::default();
         for _ in 0..2 {
-            let frame = encoder.encode(record).unwrap();
+            let frame = encoder.encode(&coding, record).unwrap();
             assert!(frame.len() < plain);
             assert_eq!(get_dict_id_from_frame(frame), None);
             let mut back = Vec::with_capacity(record.len());
@@ -147,7 +203,7 @@ mod tests {
     fn a_dictionary_that_only_looks_trained_is_refused() {
         let field =
             Field { name: "x".into(), kind: FieldKind::Bytes, dtype: DType::UInt8, codec: Codec::ZstdDict, delta: 0 };
-        let error = Encoder::new(&field, 3, Some(b"\x37\xA4\x30\xEC and nonsense")).err().unwrap();
+        let error = Coding::new(&field, 3, Some(b"\x37\xA4\x30\xEC and nonsense")).err().unwrap();
         assert_eq!(error.kind(), Kind::Schema);
     }
 
@@ -159,9 +215,67 @@ mod tests {
         out.clear();
         difference(&[1, 2], 3, &mut out);
         assert_eq!(out, [1, 2]);
-        let mut encoder = encoder(Codec::Zstd, 3, None);
         let mut back = Vec::with_capacity(4);
-        DCtx::create().decompress(&mut back, encoder.encode(&[5, 5, 5, 6]).unwrap()).unwrap();
+        DCtx::create().decompress(&mut back, &frame(&coding(Codec::Zstd, 3, 3, None), &[5, 5, 5, 6])).unwrap();
         assert_eq!(back, [5, 5, 5, 1]);
+    }
+
+    /// Bytes with repetitions near and far; `seed` is any number but 0.
+    fn record(size: usize, mut seed: u64) -> Vec<u8> {
+        let mut next = |below: usize| {
+            // Marsaglia's xorshift64.
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 11) as usize % below
+        };
+        let mut bytes: Vec<u8> = Vec::with_capacity(size + 40);
+        while bytes.len() < size {
+            if bytes.len() > 64 && next(3) == 0 {
+                let reach = 1 << (6 + next(14));
+                let start = bytes.len() - 1 - next(bytes.len().min(reach));
+                (start..start + 4 + next(30)).for_each(|at| bytes.push(bytes[at]));
+            } else {
+                bytes.push(next(40) as u8);
+            }
+        }
+        bytes.truncate(size);
+        bytes
+    }
+
+    #[test]
+    fn a_frame_does_not_depend_on_what_was_encoded_before() {
+        let dictionary = record(20_000, 99);
+        let sizes = [0, 7, 200, 2048, 20_000, 150_000, 150_000, 33, 600_000];
+        for level in 1..=22 {
+            // The slow levels with less: they have a table for each window, whatever a record is.
+            let sizes = &sizes[..if level > 12 { 5 } else { sizes.len() }];
+            let records: Vec<_> = sizes.iter().enumerate().map(|(i, size)| record(*size, i as u64 + 1)).collect();
+            let codings = [
+                coding(Codec::Zstd, level, 0, None),
+                coding(Codec::Zstd, level, 3, None),
+                coding(Codec::ZstdDict, level, 0, Some(&dictionary)),
+                coding(Codec::ZstdDict, level, 1, Some(&dictionary)),
+                coding(Codec::Zstd, 23 - level, 0, None),
+            ];
+            let mut used = Encoder::default();
+            // Three rounds: there and back through the records with one coding, and all codings in turn.
+            for (number, coding) in codings[..4].iter().enumerate() {
+                let alone: Vec<_> = records.iter().map(|record| frame(coding, record)).collect();
+                let mut same = |at: usize, round: &str| {
+                    let found = used.encode(coding, &records[at]).unwrap();
+                    assert!(found == alone[at], "level {level}, coding {number}, record {at}, {round}");
+                };
+                (0..records.len()).for_each(|at| same(at, "forwards"));
+                (0..records.len()).rev().for_each(|at| same(at, "backwards"));
+                for at in 0..records.len().min(6) {
+                    for other in &codings {
+                        used.encode(other, &records[records.len().min(5) - 1]).unwrap();
+                    }
+                    let found = used.encode(coding, &records[at]).unwrap();
+                    assert!(found == alone[at], "level {level}, coding {number}, record {at}, mixed");
+                }
+            }
+        }
     }
 }

@@ -10,5 +10,5 @@ mod encode;
 mod frame;
 
 pub use decode::{Dictionary, decode};
-pub use encode::Encoder;
+pub use encode::{Coding, Encoder, filter};
 pub use frame::check_frame;

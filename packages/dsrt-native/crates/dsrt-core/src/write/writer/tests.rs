@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use super::*;
 use crate::dtype::DType;
 use crate::field::{Codec, FieldKind};
+use crate::format::header;
+use crate::format::manifest::Manifest;
 use crate::write::Dictionary;
 use crate::write::plan::tests::{field, options};
 
@@ -41,6 +43,15 @@ fn byte_field(codec: Codec) -> (Field, crate::write::Encoding) {
 
 fn bytes<'a>(bytes: &'a [u8], shape: &'a [u64; 1]) -> Record<'a> {
     Record { bytes, shape }
+}
+
+/// Appends until that fails, which is soon.
+fn first_error(writer: &mut Writer) -> Error {
+    loop {
+        if let Err(error) = writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())) {
+            return error;
+        }
+    }
 }
 
 #[test]
@@ -153,7 +164,7 @@ fn after_a_failed_operation_the_writer_is_at_its_end_and_nothing_is_left() {
     writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap();
     // The next shard's name is taken, so that it cannot be created.
     std::fs::write(root.path().join(".x.building/cache/fields/data/00001.shard"), "").unwrap();
-    let error = writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap_err();
+    let error = first_error(&mut writer);
     assert_eq!(error.kind(), Kind::Io);
     assert!(error.to_string().starts_with("creating "), "{error}");
     assert!(names(root.path()).is_empty());
@@ -223,9 +234,10 @@ fn a_manifest_that_readers_would_refuse_is_refused_at_the_seal() {
     options.fingerprint = Some("f".repeat((limit - empty - 400) as usize));
     let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
     writer.append(&[bytes(b"", &[0])], &[], &mut || Ok(())).unwrap();
-    let error = writer.append(&[bytes(b"", &[0])], &[], &mut || Ok(())).unwrap_err();
+    let error = first_error(&mut writer);
     assert!(error.to_string().contains("samples_per_shard"), "{error}");
-    assert!(names(root.path()).is_empty());
+    assert!(error.to_string().contains("1 samples are durable"), "{error}");
+    assert_eq!((writer.durable(), names(root.path())), (1, vec![".x.building".to_owned()]));
 }
 
 #[test]
@@ -263,18 +275,33 @@ fn what_is_written_can_be_read() {
     assert_eq!(values.of(batch.buffer.bytes()).unwrap(), records.concat());
 }
 
+/// Panics where the second shard is created.
+struct Defect;
+
+impl crate::write::Observer for Defect {
+    fn operation(
+        &self,
+        operation: &crate::write::Operation<'_>,
+        run: &mut dyn FnMut() -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        match operation {
+            crate::write::Operation::Create { path } if path.ends_with("00001.shard") => panic!("a defect"),
+            _ => run(),
+        }
+    }
+}
+
 #[test]
-fn a_panic_half_way_ends_the_run() {
+fn a_panic_in_a_thread_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
     let mut options = options(vec![byte_field(Codec::Raw)], &[]);
     options.samples_per_shard = 1;
-    let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
-    // The count overflows when the shard is sealed, which stands here for any defect.
-    writer.open.as_mut().unwrap().manifest.samples = u64::MAX;
-    let append = |writer: &mut Writer| writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(()));
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| append(&mut writer))).is_err());
-    let error = append(&mut writer).unwrap_err();
+    let disk = Disk::observed(std::sync::Arc::new(Defect));
+    let mut writer = Writer::create_on(disk, &root.path().join("x"), options).unwrap();
+    let error = first_error(&mut writer);
+    assert_eq!(error.kind(), Kind::Internal);
+    assert!(error.to_string().contains("panicked: a defect"), "{error}");
+    let error = writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap_err();
     assert_eq!(error.kind(), Kind::State);
-    assert!(error.to_string().contains("ended by an error: a panic"), "{error}");
     assert_eq!(names(root.path()), Vec::<String>::new());
 }

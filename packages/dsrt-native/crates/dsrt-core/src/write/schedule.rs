@@ -1,0 +1,437 @@
+//! What is to be done next: a plain value behind the one lock of a writer's threads.
+//!
+//! A block is encoded field by field in any order. Then shards are cut, in the order of the blocks, and from there every
+//! field has a lane of its own with two steps, each done in order by one thread at a time: *sum* makes index and digest,
+//! *write* fills the file. At most one shard waits to be made durable while the next one is written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::block::{Block, Part, Rows};
+use super::cut::{Cut, Range};
+use super::file::OutFile;
+use super::shard::{Shard, Sum, Tail};
+use super::spill::SpillMark;
+use crate::format::manifest::FileEntry;
+
+/// Bytes that may be in flight before the caller waits, however few the blocks are.
+const IN_FLIGHT: usize = 128 << 20;
+
+/// Memory that is kept for coming blocks.
+const SPARE: usize = 64 << 20;
+
+/// Something for a worker to do.
+pub(super) enum Job {
+    Encode {
+        block: u64,
+        field: usize,
+        given: Part,
+        encoded: Part,
+    },
+    Cut {
+        block: Cuttable,
+        cut: Cut,
+    },
+    /// Ends the last shard.
+    Finish {
+        cut: Cut,
+    },
+    Sum {
+        field: usize,
+        sum: Box<Sum>,
+        chunk: Chunk,
+        limit: u64,
+    },
+    Write {
+        field: usize,
+        shard: Option<Shard>,
+        piece: Piece,
+    },
+}
+
+/// A block of which every field is encoded.
+pub(super) struct Cuttable {
+    pub parts: Vec<Part>,
+    pub rows: Rows,
+    pub count: usize,
+}
+
+/// The encoded records of one field of a block, and how shards divide them.
+pub(super) struct Chunk {
+    pub part: Arc<Part>,
+    pub ranges: Arc<[Range]>,
+    /// So many of the ranges are done.
+    pub done: usize,
+}
+
+/// Bytes for one file.
+pub(super) struct Piece {
+    pub part: Arc<Part>,
+    pub shard: u64,
+    pub from: usize,
+    pub to: usize,
+    pub tail: Option<Tail>,
+}
+
+/// A shard of which every file is complete.
+pub(super) struct Complete {
+    pub samples: u64,
+    pub files: Vec<(FileEntry, OutFile)>,
+    pub mark: Option<SpillMark>,
+}
+
+/// Where a shard ends.
+pub(super) struct End {
+    pub shard: u64,
+    pub samples: u64,
+    pub mark: Option<SpillMark>,
+}
+
+/// What the thread that makes shards durable does next.
+pub(super) enum Seal {
+    Shard(Complete),
+    Publish,
+    Stop,
+    Wait,
+}
+
+/// How the threads come to an end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Not yet.
+    Open,
+    /// Once the cache is published.
+    Publish,
+    /// Once the shards that are full already are durable.
+    Drain,
+    /// At once.
+    Stop,
+}
+
+struct Pending {
+    parts: Vec<Option<Part>>,
+    missing: usize,
+    rows: Rows,
+    count: usize,
+}
+
+struct Lane {
+    sum: Option<Box<Sum>>,
+    chunks: VecDeque<Chunk>,
+    /// The outer one is none while a thread writes, the inner one between shards.
+    shard: Option<Option<Shard>>,
+    pieces: VecDeque<Piece>,
+    /// Whether somebody is about to take the next chunk.
+    offered: bool,
+}
+
+#[derive(Default)]
+struct Files {
+    files: Vec<Option<(FileEntry, OutFile)>>,
+    complete: usize,
+    end: Option<(u64, Option<SpillMark>)>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Sum(usize),
+    Write(usize),
+}
+
+pub(super) struct Schedule {
+    /// Which fields are compressed; the others need no encoding.
+    compressed: Vec<bool>,
+    encode: VecDeque<(u64, usize, Part)>,
+    /// Blocks that are not cut yet, and the number of the first.
+    blocks: VecDeque<Pending>,
+    first_block: u64,
+    /// None while a thread cuts.
+    cut: Option<Cut>,
+    finished: bool,
+    lanes: Vec<Lane>,
+    ready: VecDeque<Step>,
+    /// Shards that are cut and not sealed, and the number of the first.
+    shards: VecDeque<Files>,
+    first_shard: u64,
+    /// Shards that are durable, those of earlier runs included.
+    sealed: u64,
+    spare: Vec<Vec<Part>>,
+    spare_bytes: usize,
+    /// Parts that are on their way to the files, and their bytes.
+    parts: usize,
+    bytes: usize,
+    most_parts: usize,
+    pub ending: Ending,
+    /// Workers that wait for a job.
+    pub idle: usize,
+}
+
+impl Schedule {
+    /// For fields of which those are compressed. `cut` knows the number of the first shard.
+    pub(super) fn new(compressed: Vec<bool>, cut: Cut, threads: usize) -> Self {
+        let fields = compressed.len();
+        let lane = || Lane {
+            sum: Some(Box::default()),
+            chunks: VecDeque::new(),
+            shard: Some(None),
+            pieces: VecDeque::new(),
+            offered: false,
+        };
+        Self {
+            encode: VecDeque::new(),
+            blocks: VecDeque::new(),
+            first_block: 0,
+            first_shard: cut.shard(),
+            sealed: cut.shard(),
+            cut: Some(cut),
+            finished: false,
+            lanes: std::iter::repeat_with(lane).take(fields).collect(),
+            ready: VecDeque::new(),
+            shards: VecDeque::new(),
+            spare: std::iter::repeat_with(Vec::new).take(fields).collect(),
+            spare_bytes: 0,
+            parts: 0,
+            bytes: 0,
+            most_parts: fields.saturating_mul(2 + threads.saturating_mul(2)),
+            ending: Ending::Open,
+            idle: 0,
+            compressed,
+        }
+    }
+
+    /// Takes over a block and gives an empty one for it.
+    pub(super) fn hand_over(&mut self, block: Block) -> Block {
+        let number = self.first_block + self.blocks.len() as u64;
+        let Block { fields, rows, count, .. } = block;
+        self.bytes += rows.bytes.len();
+        let mut pending = Pending { parts: Vec::with_capacity(fields.len()), missing: 0, rows, count };
+        let mut empty = Vec::with_capacity(fields.len());
+        for (field, mut part) in fields.into_iter().enumerate() {
+            part.cost = part.size();
+            self.parts += 1;
+            self.bytes += part.cost;
+            if self.compressed.get(field) == Some(&true) {
+                pending.missing += 1;
+                pending.parts.push(None);
+                self.encode.push_back((number, field, part));
+            } else {
+                pending.parts.push(Some(part));
+            }
+            empty.push(self.spare(field));
+        }
+        self.blocks.push_back(pending);
+        Block { fields: empty, ..Block::default() }
+    }
+
+    /// Whether the caller may go on.
+    pub(super) fn has_room(&self) -> bool {
+        self.parts <= self.most_parts && self.bytes <= IN_FLIGHT
+    }
+
+    /// How many jobs could be claimed now.
+    pub(super) fn jobs(&self) -> usize {
+        self.ready.len() + self.encode.len() + usize::from(self.can_cut() || self.can_finish())
+    }
+
+    /// The next job: what is nearest to its end comes first, since that frees memory.
+    pub(super) fn claim(&mut self) -> Option<Job> {
+        if let Some(step) = self.ready.pop_front() {
+            return self.step(step);
+        }
+        if self.can_cut()
+            && let Some(cut) = self.cut.take()
+            && let Some(Pending { parts, rows, count, .. }) = self.blocks.pop_front()
+        {
+            self.first_block += 1;
+            let parts = parts.into_iter().flatten().collect();
+            return Some(Job::Cut { block: Cuttable { parts, rows, count }, cut });
+        }
+        if self.can_finish() {
+            return self.cut.take().map(|cut| Job::Finish { cut });
+        }
+        let (block, field, given) = self.encode.pop_front()?;
+        let encoded = self.spare(field);
+        Some(Job::Encode { block, field, given, encoded })
+    }
+
+    fn can_cut(&self) -> bool {
+        self.cut.is_some() && self.blocks.front().is_some_and(|block| block.missing == 0)
+    }
+
+    fn can_finish(&self) -> bool {
+        self.ending == Ending::Publish && !self.finished && self.cut.is_some() && self.blocks.is_empty()
+    }
+
+    fn step(&mut self, step: Step) -> Option<Job> {
+        match step {
+            Step::Sum(field) => {
+                let lane = self.lanes.get_mut(field)?;
+                lane.offered = false;
+                let chunk = lane.chunks.pop_front()?;
+                let limit = self.sealed + 1;
+                lane.sum.take().map(|sum| Job::Sum { field, sum, chunk, limit })
+            }
+            Step::Write(field) => {
+                let lane = self.lanes.get_mut(field)?;
+                let piece = lane.pieces.pop_front()?;
+                lane.shard.take().map(|shard| Job::Write { field, shard, piece })
+            }
+        }
+    }
+
+    /// An encoded part is there; the part that it was made from is empty again.
+    pub(super) fn encoded(&mut self, block: u64, field: usize, given: Part, mut encoded: Part) {
+        encoded.cost = given.cost;
+        self.recycle(field, given);
+        let place = block.checked_sub(self.first_block).map(|place| place as usize);
+        if let Some(pending) = place.and_then(|place| self.blocks.get_mut(place))
+            && let Some(part) = pending.parts.get_mut(field)
+        {
+            *part = Some(encoded);
+            pending.missing -= 1;
+        }
+    }
+
+    /// A block is cut.
+    pub(super) fn cut(&mut self, cut: Cut, block: Cuttable, ranges: Vec<Range>, ends: Vec<End>) {
+        self.bytes -= block.rows.bytes.len();
+        let ranges: Arc<[Range]> = ranges.into();
+        for end in ends {
+            if let Some(files) = self.files(end.shard) {
+                files.end = Some((end.samples, end.mark));
+            }
+        }
+        self.cut = Some(cut);
+        for (field, part) in block.parts.into_iter().enumerate() {
+            let Some(lane) = self.lanes.get_mut(field) else { continue };
+            lane.chunks.push_back(Chunk { part: Arc::new(part), ranges: ranges.clone(), done: 0 });
+            self.offer_sum(field);
+        }
+    }
+
+    /// The last shard is cut, if there was anything in it.
+    pub(super) fn finish(&mut self, cut: Cut, last: Option<(Range, End)>) {
+        self.finished = true;
+        let Some((range, end)) = last else {
+            self.cut = Some(cut);
+            return;
+        };
+        let parts: Vec<_> = std::iter::repeat_with(Part::default).take(self.lanes.len()).collect();
+        self.parts += parts.len();
+        self.cut(cut, Cuttable { parts, rows: Rows::default(), count: 0 }, vec![range], vec![end]);
+    }
+
+    /// The records of a chunk are in index and digest, or those of its ranges that may be.
+    pub(super) fn summed(&mut self, field: usize, sum: Box<Sum>, chunk: Chunk, pieces: Vec<Piece>) {
+        let Some(lane) = self.lanes.get_mut(field) else { return };
+        lane.sum = Some(sum);
+        let were_none = lane.pieces.is_empty();
+        let is_idle = lane.shard.is_some();
+        lane.pieces.extend(pieces);
+        let are_some = !lane.pieces.is_empty();
+        if chunk.done < chunk.ranges.len() {
+            lane.chunks.push_front(chunk);
+        } else if let Some(part) = Arc::into_inner(chunk.part) {
+            self.landed(field, part);
+        }
+        if were_none && are_some && is_idle {
+            self.ready.push_front(Step::Write(field));
+        }
+        self.offer_sum(field);
+    }
+
+    /// A piece is in its file, and with it perhaps the file complete.
+    pub(super) fn written(
+        &mut self,
+        field: usize,
+        shard: Option<Shard>,
+        part: Arc<Part>,
+        complete: Option<(u64, FileEntry, OutFile)>,
+    ) {
+        if let Some((number, entry, file)) = complete
+            && let Some(files) = self.files(number)
+            && let Some(place) = files.files.get_mut(field)
+        {
+            *place = Some((entry, file));
+            files.complete += 1;
+        }
+        if let Some(part) = Arc::into_inner(part) {
+            self.landed(field, part);
+        }
+        if let Some(lane) = self.lanes.get_mut(field) {
+            lane.shard = Some(shard);
+            if !lane.pieces.is_empty() {
+                self.ready.push_front(Step::Write(field));
+            }
+        }
+    }
+
+    /// What the sealing thread does next. A shard that it gets is out of here until [`Schedule::sealed`].
+    pub(super) fn seal(&mut self) -> Seal {
+        if self.ending == Ending::Stop {
+            return Seal::Stop;
+        }
+        let fields = self.lanes.len();
+        if self.shards.front().is_some_and(|front| front.end.is_some() && front.complete == fields)
+            && let Some(Files { files, end: Some((samples, mark)), .. }) = self.shards.pop_front()
+        {
+            self.first_shard += 1;
+            return Seal::Shard(Complete { samples, files: files.into_iter().flatten().collect(), mark });
+        }
+        let is_written = self.blocks.is_empty() && self.cut.is_some() && self.parts == 0;
+        match self.ending {
+            Ending::Publish if self.finished && is_written => Seal::Publish,
+            Ending::Drain if is_written => Seal::Stop,
+            _ => Seal::Wait,
+        }
+    }
+
+    /// A shard is durable; the next one may be begun.
+    pub(super) fn sealed(&mut self) {
+        self.sealed += 1;
+        (0..self.lanes.len()).for_each(|field| self.offer_sum(field));
+    }
+
+    /// Lets somebody do the next sum of a field, if there is one to do and it is not offered yet.
+    fn offer_sum(&mut self, field: usize) {
+        let Some(lane) = self.lanes.get_mut(field) else { return };
+        let next = lane.chunks.front().and_then(|chunk| chunk.ranges.get(chunk.done));
+        if !lane.offered && lane.sum.is_some() && next.is_some_and(|range| range.shard <= self.sealed + 1) {
+            lane.offered = true;
+            self.ready.push_back(Step::Sum(field));
+        }
+    }
+
+    fn files(&mut self, shard: u64) -> Option<&mut Files> {
+        let place = shard.checked_sub(self.first_shard)? as usize;
+        let fields = self.lanes.len();
+        while self.shards.len() <= place {
+            let files = std::iter::repeat_with(|| None).take(fields).collect();
+            self.shards.push_back(Files { files, ..Files::default() });
+        }
+        self.shards.get_mut(place)
+    }
+
+    fn landed(&mut self, field: usize, part: Part) {
+        self.parts -= 1;
+        self.bytes -= part.cost;
+        self.recycle(field, part);
+    }
+
+    fn spare(&mut self, field: usize) -> Part {
+        let part = self.spare.get_mut(field).and_then(Vec::pop).unwrap_or_default();
+        self.spare_bytes -= part.capacity();
+        part
+    }
+
+    fn recycle(&mut self, field: usize, mut part: Part) {
+        part.clear();
+        let capacity = part.capacity();
+        if self.spare_bytes + capacity <= SPARE
+            && let Some(spare) = self.spare.get_mut(field)
+        {
+            self.spare_bytes += capacity;
+            spare.push(part);
+        }
+    }
+}
