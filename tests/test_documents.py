@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "how-to" / "build.md",
     *sorted(ROOT.glob("packages/*/README.md")),
 ]
 
