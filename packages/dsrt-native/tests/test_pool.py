@@ -212,6 +212,16 @@ def test_workers_start_without_heavy_modules(pool):
     assert not {"pyarrow", "polars", "torch", "pandas", "jax"} & set(pool.take())
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_workers_draw_random_numbers_of_their_own(pool_tasks, method):
+    pool_tasks.draws()  # forked workers inherit generators that are in use
+    found = []
+    for _ in range(3):
+        with Pool(pool_tasks.call, 1, start_method=method) as pool:
+            found += next(pool.map([("draws",)]))
+    assert len(set(found)) == 9
+
+
 def test_a_preload_list_of_the_users_is_kept(pool_tasks):
     server = multiprocessing.forkserver._forkserver
     before = server._preload_modules

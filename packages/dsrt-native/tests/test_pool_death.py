@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -176,13 +177,21 @@ if __name__ == "__main__":
 def parent(tmp_path):
     """Starts a program whose workers compute; a group of its own, of which nothing may be left."""
     started = []
+    # The fork server of a program that is killed leaves its socket in the folder for temporary files.
+    scratch = tempfile.TemporaryDirectory(prefix="pool-")
+    environment = {**os.environ, "TMPDIR": scratch.name}
 
     def start(method, busy, *more):
         (tmp_path / "parent.py").write_text(PARENT.format(tests=str(Path(__file__).parent)))
         (folder := tmp_path / "touched").mkdir()
         command = [sys.executable, tmp_path / "parent.py", method, busy, folder, *more]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         started.append(process)
         pids = [int(pid) for pid in process.stdout.readline().split()]
@@ -195,6 +204,7 @@ def parent(tmp_path):
         for pid in group(process.pid):
             os.kill(pid, signal.SIGKILL)
         process.communicate()
+    scratch.cleanup()
 
 
 @pytest.mark.parametrize("method", METHODS)

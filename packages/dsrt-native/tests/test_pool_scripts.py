@@ -146,6 +146,20 @@ def report():
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
+def test_a_program_that_lets_the_system_reap_its_children_can_have_workers(run, method):
+    line = f"import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nuse(double, {method!r})"
+    assert run("script.py", script=guarded(line)) == (0, DONE, "")
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_a_death_of_which_the_system_does_not_tell_is_an_error_still(run, method):
+    line = f"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nuse(os._exit, {method!r})"
+    code, _, err = run("script.py", script=guarded(line))
+    assert code == 1
+    assert "left while it computed request 0; how, the system does not say" in err
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
 def test_a_program_may_end_with_its_pool_open(run, method):
     line = f"pool = Pool(double, 2, start_method={method!r})\npool.submit(4)\nprint(pool.take())"
     assert run("script.py", script=guarded(line)) == (0, "8\n", "")

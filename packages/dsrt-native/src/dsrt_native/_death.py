@@ -32,7 +32,7 @@ def death(member: Member) -> WorkerError:
         when = f"while it computed request {batch}"
     who = f"worker process {member.process.pid}"
     if code is None:
-        return WorkerError(f"{who} closed its connection {when}, and does not end", batch=batch)
+        return WorkerError(f"{who} left {when}; how, the system does not say", batch=batch)
     if code < 0:
         hint = f": {_HINTS[-code]}" if -code in _HINTS else ""
         return WorkerError(

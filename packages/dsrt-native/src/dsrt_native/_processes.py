@@ -119,7 +119,9 @@ def end(members: list[Member]) -> None:
             if member.process.exitcode is None:
                 member.process.kill()
                 member.process.join()
-            member.process.close()
+            with contextlib.suppress(ValueError):
+                # Where somebody else has waited for our child, nobody can say any more that it has ended.
+                member.process.close()
         member.life.close()
     members.clear()
 

@@ -31,6 +31,10 @@ def main(connection: Connection, life: Connection, load: Callable[[], Callable[[
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _die_with_parent(life)
+    if "numpy.random" in sys.modules:
+        # Forked workers would all draw what the process that they were forked from was about to draw. Python
+        # sees to `random` itself; what must be reproducible has its seed in the request.
+        sys.modules["numpy.random"].seed()
     channel = Channel(connection)
     with contextlib.suppress(EOFError, ConnectionError):
         try:
