@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::metadata::check_columns;
+use super::train::DICTIONARY_SIZES;
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
@@ -72,6 +73,17 @@ pub struct WriterOptions {
     pub earlier: Earlier,
 }
 
+impl Dictionary {
+    /// What the manifest says of it. As long as it is not trained, its digest is zero.
+    fn entry(&self) -> FileEntry {
+        let (bytes, body) = match self {
+            Self::Body(body) => (body.len(), checksum::digest(body)),
+            Self::Train(size) => (*size, [0; 32]),
+        };
+        FileEntry { bytes: HEADER + bytes as u64, body, index: None }
+    }
+}
+
 impl Encoding {
     /// The body of the dictionary, if one is given.
     pub(super) fn body(&self) -> Option<&[u8]> {
@@ -89,11 +101,7 @@ impl WriterOptions {
         let fields = self.fields.iter().map(|(field, encoding)| FieldEntry {
             field: field.clone(),
             files: Vec::new(),
-            dictionary: encoding.body().map(|body| FileEntry {
-                bytes: HEADER + body.len() as u64,
-                body: checksum::digest(body),
-                index: None,
-            }),
+            dictionary: encoding.dictionary.as_ref().map(Dictionary::entry),
         });
         let mut manifest = Manifest {
             name: name.into(),
@@ -140,6 +148,11 @@ fn check_encoding(field: &Field, encoding: &Encoding) -> Result<()> {
         (Codec::ZstdDict, Some(Dictionary::Body(body))) if body.len() >= MIN_DICTIONARY => return Ok(()),
         (Codec::ZstdDict, Some(Dictionary::Body(body))) => {
             format!("a dictionary of {} bytes; it has at least {MIN_DICTIONARY}", body.len())
+        }
+        (Codec::ZstdDict, Some(Dictionary::Train(size))) if DICTIONARY_SIZES.contains(size) => return Ok(()),
+        (Codec::ZstdDict, Some(Dictionary::Train(size))) => {
+            let (low, high) = (DICTIONARY_SIZES.start(), DICTIONARY_SIZES.end());
+            format!("a dictionary of {size} bytes to train; it gets {low} to {high}")
         }
         (codec, _) => format!("a dictionary goes with the codec zstd-dict, and this one is {}", codec.name()),
     };
@@ -227,5 +240,12 @@ pub(super) mod tests {
         assert_eq!(with(|options| dictionary(options, 7)), Some(Kind::Schema));
         assert_eq!(with(|options| dictionary(options, 8)), None);
         assert_eq!(with(|options| dictionary(options, (1 << 20) + 1)), Some(Kind::Schema));
+        fn train(options: &mut WriterOptions, size: usize) {
+            options.fields[0].0.codec = Codec::ZstdDict;
+            options.fields[0].1.dictionary = Some(Dictionary::Train(size));
+        }
+        assert_eq!(with(|options| train(options, 255)), Some(Kind::Schema));
+        assert_eq!(with(|options| train(options, 1 << 20)), None);
+        assert_eq!(with(|options| options.threads = 0), Some(Kind::Value));
     }
 }

@@ -51,6 +51,8 @@ struct Open {
     options: WriterOptions,
     fields: Vec<Field>,
     block: Block,
+    /// A block is handed over when it has so many bytes.
+    block_bytes: usize,
     /// Whether to wait before the next sample.
     is_full: bool,
     /// When so many samples are there, a shard may be full: then nothing is held back from the threads.
@@ -104,7 +106,7 @@ impl Writer {
         let fields: Vec<_> = options.fields.iter().map(|(field, _)| field.clone()).collect();
         let boundary = samples.saturating_add(options.samples_per_shard);
         let block = Block::new(fields.len());
-        let open = Open { options, fields, block, is_full: false, boundary, stage };
+        let open = Open { options, fields, block, block_bytes: BLOCK, is_full: false, boundary, stage };
         let process = std::process::id();
         Ok(Self {
             open: Some(Box::new(open)),
@@ -152,7 +154,7 @@ impl Writer {
         let most = bytes + strings + 64 * (records.len() + row.len());
         bytes.max(strings) <= BRIEF
             && !open.is_full
-            && open.block.size + most < BLOCK
+            && open.block.size + most < open.block_bytes
             && self.samples + 1 != open.boundary
     }
 
@@ -239,7 +241,7 @@ impl Writer {
             if at_boundary {
                 open.boundary = open.boundary.saturating_add(open.options.samples_per_shard);
             }
-            if at_boundary || open.block.size >= BLOCK {
+            if at_boundary || open.block.size >= open.block_bytes {
                 stored = open.hand_over();
             }
         }

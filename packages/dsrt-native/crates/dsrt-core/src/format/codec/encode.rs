@@ -113,6 +113,9 @@ fn digest(dictionary: &[u8], level: i32) -> Result<CDict<'static>> {
 
 /// A record as the delta filter leaves it to zstd.
 pub fn filter(bytes: &[u8], delta: u8) -> Vec<u8> {
+    if delta == 0 {
+        return bytes.to_vec();
+    }
     let mut filtered = Vec::with_capacity(bytes.len());
     difference(bytes, usize::from(delta), &mut filtered);
     filtered

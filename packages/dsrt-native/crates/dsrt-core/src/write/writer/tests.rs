@@ -8,6 +8,10 @@ use crate::format::manifest::Manifest;
 use crate::write::Dictionary;
 use crate::write::plan::tests::{field, options};
 
+mod pipeline;
+mod resume;
+mod serial;
+
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

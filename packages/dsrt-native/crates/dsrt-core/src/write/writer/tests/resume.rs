@@ -1,0 +1,83 @@
+//! Runs that end half-way, and those that go on from there.
+
+use proptest::prelude::*;
+
+use super::pipeline::{append, differences, some_options};
+use super::serial::{Random, cache};
+use super::*;
+use crate::write::Earlier;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_run_that_goes_on_gives_the_files_of_one_that_was_not_interrupted(
+        seed: u64, count in 1..150usize, most in 1..2000u64, block_bytes in 1..20_000usize, ends in 1..4usize,
+    ) {
+        let mut random = Random(seed | 1);
+        let mut options = some_options(&mut random, most);
+        options.fingerprint = Some("the same".into());
+        options.earlier = Earlier::Resume;
+        let samples: Vec<_> = (0..count).map(|_| random.sample(&options, most)).collect();
+        let (expected, shards) = cache(&options, &samples);
+        let full = |samples: u64| {
+            let ends = shards.iter().scan(0, |end, shard| { *end += shard; Some(*end) });
+            // The last shard ends with the samples, so it may not be full.
+            ends.take(shards.len() - 1).filter(|end| *end <= samples).last().unwrap_or(0)
+        };
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("x");
+        let mut kept = 0;
+        for end in 0..=ends {
+            options.threads = 1 + random.below(4) as usize;
+            let mut writer = Writer::create(&target, options.clone()).unwrap();
+            writer.open.as_mut().unwrap().block_bytes = block_bytes;
+            prop_assert_eq!((writer.resumed(), writer.count(), writer.durable()), (kept, kept, kept));
+            prop_assert_eq!(writer.restarted(), None);
+            let rest = &samples[kept as usize..];
+            if end == ends {
+                append(&mut writer, &options, rest, &mut random);
+                writer.publish(&mut || Ok(())).unwrap();
+                break;
+            }
+            append(&mut writer, &options, &rest[..random.below(rest.len() as u64 + 1) as usize], &mut random);
+            let appended = writer.count();
+            let durable = writer.abort();
+            prop_assert!(durable >= full(appended) && durable <= appended, "{durable} of {appended}");
+            kept = durable;
+        }
+        let found = files(&target).into_iter().collect();
+        prop_assert_eq!(differences(&found, &expected), Vec::<String>::new());
+        prop_assert_eq!(names(root.path()), ["x"]);
+    }
+}
+
+#[test]
+fn a_trained_dictionary_is_used_by_the_runs_that_go_on() {
+    let write = |ends: &[u64]| {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("x");
+        let mut field = byte_field(Codec::ZstdDict);
+        field.1.dictionary = Some(Dictionary::Train(256));
+        let mut options = options(vec![field], &[]);
+        options.fingerprint = Some("the same".into());
+        options.earlier = Earlier::Resume;
+        options.samples_per_shard = 300;
+        for end in ends {
+            let mut writer = Writer::create(&target, options.clone()).unwrap();
+            for i in writer.count()..*end {
+                let text = format!("record {i}, which is much like the {} others", i * 7 % 1000).into_bytes();
+                writer.append(&[bytes(&text, &[text.len() as u64])], &[], &mut || Ok(())).unwrap();
+            }
+            match end {
+                2000 => assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, 2000),
+                // 25,600 bytes are held back before the first is stored.
+                _ if *end < 600 => assert_eq!(writer.abort(), 0),
+                _ => assert_eq!(writer.abort(), end / 300 * 300),
+            }
+        }
+        files(&target)
+    };
+    let expected = write(&[2000]);
+    assert!(write(&[1000, 2000]) == expected);
+    assert!(write(&[100, 1000, 1001, 1999, 2000]) == expected);
+}
