@@ -7,7 +7,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-_NOISE_BYTES = 1 << 26
 _CROPS, _CROP = 512, 128
 
 
@@ -22,9 +21,9 @@ class Content:
 Maker: TypeAlias = Callable[[], Content]
 
 
-def noise() -> Content:
-    """Incompressible."""
-    return Content(np.frombuffer(np.random.default_rng(1).bytes(_NOISE_BYTES), np.uint8), 1)
+def noise(size: int = 1 << 26) -> Content:
+    """Incompressible; `size` bytes."""
+    return Content(np.frombuffer(np.random.default_rng(1).bytes(size), np.uint8), 1)
 
 
 def phrases() -> Content:

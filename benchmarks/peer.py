@@ -18,6 +18,13 @@ class Cannot(Exception):
     """A system has no way to do what it is asked for; the words go into its cell of the report."""
 
 
+class Source(Protocol):
+    """Samples by their numbers; it can be pickled."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int) -> npt.NDArray[np.generic]: ...
+
+
 class Reader(Protocol):
     """One stored workload, opened. What `gather` and `batches` yield is the peer's own kind of batch."""
 
@@ -48,6 +55,9 @@ class Peer(Protocol):
     def metadata(self, folder: Path) -> dict[str, list[Any]]:
         """What `write_rows` stored beside the samples, in order, by name."""
 
+    def build(self, workload: Workload, source: Source, folder: Path, workers: int) -> None:
+        """Store the samples of a source that is worth so many processes; with none, in this one."""
+
     def opened(self, workload: Workload, folder: Path) -> Reader:
         """Open what was stored, in any of these ways."""
 
@@ -55,3 +65,16 @@ class Peer(Protocol):
 def load(name: str) -> Peer:
     """Import a peer's module, and with it the system that it speaks to."""
     return cast(Peer, importlib.import_module(f"benchmarks.peers.{name}"))
+
+
+def check(peer: str, workload: Workload, folder: Path) -> None:
+    """Read all that was stored.
+
+    Raises:
+        ValueError: It is not all samples in order, every byte.
+    """
+    reader = load(peer).opened(workload, folder)
+    for first in range(0, workload.samples, workload.batch):
+        numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
+        if workload.check(reader.numpy(reader.gather(numbers))) != numbers.tolist():
+            raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ReaderConfig, WriterConfig
 
-from benchmarks.peer import Cannot, Row
+from benchmarks.peer import Cannot, Row, Source
 from benchmarks.workload import Batch, Packed, Workload
 
 
@@ -23,10 +23,10 @@ class _Source:
         return iter(self.inputs)
 
 
-def _written(workload: Workload, inputs: Iterable[CacheInput], folder: Path) -> None:
+def _written(workload: Workload, inputs: Iterable[CacheInput], folder: Path, processes: int = 0) -> None:
     if workload.codec != "raw":
         raise Cannot("no zstd, only lz4")
-    config = WriterConfig(show_progress=False)
+    config = WriterConfig(show_progress=False, num_processes=processes)
     results = DatasetRuntime(num_workers=2).write_cache(_Source(inputs), folder, writer_config=config)
     if not all(isinstance(result, CacheWriteSuccess) for result in results):
         raise RuntimeError(f"dataset-rt could not write: {results}")
@@ -46,6 +46,22 @@ def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) ->
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     """One cache."""
     _written(workload, (CacheInput._make((sample.tobytes(), metadata)) for sample, metadata in rows), folder)
+
+
+class _Inputs:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __iter__(self) -> Iterator[CacheInput]:
+        one = {"one": 1}
+        return (CacheInput._make((self.source[number].tobytes(), one)) for number in range(len(self.source)))
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """A process writes whole sources."""
+    if workers > 1:
+        raise Cannot("one process a source")
+    _written(workload, _Inputs(source), folder, workers)
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:

@@ -1,13 +1,15 @@
 """DSRT: one cache of one field, with checksums and digests written and verified, as always."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
+import dsrt_native
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.peer import Row
+from benchmarks.peer import Row, Source
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
@@ -30,8 +32,11 @@ def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]]
 
 
 def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
-    """One `append` a sample."""
-    write_samples(workload, (sample for batch in batches for sample in batch), folder)
+    """One `append_batch` a batch."""
+    with CacheWriter(folder / "samples", {"x": _field(workload)}) as writer:
+        for batch in batches:
+            packed = isinstance(batch, Packed)
+            writer.append_batch({"x": RaggedArray(batch.values, batch.offsets) if packed else batch})
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
@@ -40,6 +45,26 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     with CacheWriter(folder / "samples", {"x": _field(workload)}, columns) as writer:
         for sample, metadata in rows:
             writer.append({"x": sample, **metadata})
+
+
+class _Source:
+    name = "samples"
+    metadata: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, workload: Workload, source: Source) -> None:
+        self.fields = {"x": _field(workload)}
+        self.source = source
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        return {"x": self.source[number]}
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Its `build`."""
+    dsrt_native.build(_Source(workload, source), folder, workers=workers)
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from loaderx import Loader
 from loaderx.sampler import Sampler
 from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
-from benchmarks.peer import Row
+from benchmarks.peer import Cannot, Row, Source
 from benchmarks.workload import Batch, Packed, Workload
 
 AT_ONCE = 4 << 20
@@ -67,6 +67,13 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             numbers.append(np.array([metadata["number"] for _, metadata in chunk], np.int64))
             texts = [np.frombuffer(metadata["label"].encode(), np.uint8) for _, metadata in chunk]
             labels.append(RaggedBatch.from_records(texts))
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write_samples(workload, map(source.__getitem__, range(len(source))), folder)
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:

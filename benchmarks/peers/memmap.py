@@ -1,13 +1,14 @@
 """NumPy over one mapped file: no format, no checks, no threads. What the machine gives away for nothing."""
 
 from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.peer import Cannot, Row
+from benchmarks.peer import Cannot, Row, Source
 from benchmarks.workload import Batch, Packed, Workload
 
 
@@ -41,6 +42,16 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             values.write(sample.data)
             numbers.write(metadata["number"].to_bytes(8, "little"))
             labels.write(metadata["label"] + "\n")
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """By hand: the pool of Python's standard library."""
+    if not workers:
+        write_samples(workload, map(source.__getitem__, range(len(source))), folder)
+        return
+    with get_context("forkserver").Pool(workers) as pool:
+        samples = pool.imap(source.__getitem__, range(len(source)), chunksize=16)
+        write_samples(workload, samples, folder)
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:

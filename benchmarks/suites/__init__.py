@@ -1,6 +1,6 @@
 """The suites, one a file. A new one: a file as `benchmarks.suite` describes it, and its name here."""
 
 from benchmarks.suite import Suite
-from benchmarks.suites import memory, read, write
+from benchmarks.suites import memory, read, workers, write
 
-SUITES: dict[str, Suite] = {"read": read, "write": write, "memory": memory}
+SUITES: dict[str, Suite] = {"read": read, "write": write, "memory": memory, "workers": workers}

@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
 from benchmarks import table
-from benchmarks.peer import Cannot, Peer, load
+from benchmarks.peer import Cannot, Peer, check, load
 from benchmarks.peers import FIRST, PEERS
 from benchmarks.suite import Found, Job, Results
 from benchmarks.workload import LEVEL, Batch, Workload
@@ -47,7 +45,7 @@ def prepare(job: Job) -> None:
             write(folder)
         except Cannot:
             continue
-        _check(job.peer, workload, folder)
+        check(job.peer, workload, folder)
         shutil.rmtree(folder)
 
 
@@ -110,14 +108,6 @@ def _sync(folder: Path) -> None:
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
-
-
-def _check(peer: str, workload: Workload, folder: Path) -> None:
-    reader = load(peer).opened(workload, folder)
-    for first in range(0, workload.samples, workload.batch):
-        numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
-        if workload.check(reader.numpy(reader.gather(numbers))) != numbers.tolist():
-            raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")
 
 
 def report(results: Results, smoke: bool) -> list[str]:

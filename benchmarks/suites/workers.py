@@ -1,0 +1,106 @@
+"""How much faster worker processes make a build whose source keeps Python busy."""
+
+import shutil
+import time
+from functools import partial
+from statistics import median
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import table
+from benchmarks.content import noise
+from benchmarks.peer import Cannot, check, load
+from benchmarks.peers import PEERS
+from benchmarks.suite import Found, Job, Results
+from benchmarks.workload import Workload
+
+MOST_ROUNDS = 5
+CASES = ("busy",)
+WORKERS = (0, 1, 2)
+
+_WORKLOAD = Workload(
+    "busy",
+    "a busy source",
+    "uint8",
+    1_000,
+    256,
+    shape=(4096,),
+    content=partial(noise, 1 << 20),
+    smoke_samples=64,
+)
+_TURNS = 60_000
+
+
+class Busy:
+    """Samples, each at the price of about four milliseconds of plain Python."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+
+    def __len__(self) -> int:
+        return self.workload.samples
+
+    def __getitem__(self, number: int) -> npt.NDArray[np.generic]:
+        value = number
+        for _ in range(_TURNS):
+            value = (value * 1_103_515_245 + 12_345) & 0x7FFF_FFFF
+        return self.workload.sample(number)
+
+
+def prepare(job: Job) -> None:
+    """Build with every number of workers, and read all of it back.
+
+    Raises:
+        ValueError: What is read is not what was written.
+    """
+    workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
+    for workers in WORKERS:
+        folder = job.folder / str(workers)
+        folder.mkdir()
+        try:
+            load(job.peer).build(workload, Busy(workload), folder, workers)
+        except Cannot:
+            continue
+        check(job.peer, workload, folder)
+        shutil.rmtree(folder)
+
+
+def measure(job: Job) -> Found:
+    """Seconds by number of workers, their start and end included."""
+    workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
+    found: Found = {}
+    for workers in WORKERS:
+        folder = job.folder / f"measured-{workers}"
+        folder.mkdir()
+        began = time.perf_counter()
+        try:
+            load(job.peer).build(workload, Busy(workload), folder, workers)
+            found[str(workers)] = time.perf_counter() - began
+        except Cannot as reason:
+            found[str(workers)] = str(reason)
+        shutil.rmtree(folder)
+    return found
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """One table: systems by numbers of workers."""
+    lines = [
+        "## Worker processes",
+        "",
+        f"A build of {_WORKLOAD.samples:,} samples that keep Python busy for about 4 ms each. Seconds, with the",
+        "start and the end of the processes; in brackets, how much faster it is than without them.",
+        "",
+    ]
+    for figures in results.values():
+        lines += table.head("system", *(f"{count} workers" for count in figures), words=1)
+        for peer in (peer for peer in PEERS if peer in figures["0"]):
+            alone = figures["0"][peer]
+            cells = []
+            for seconds in (systems[peer] for systems in figures.values()):
+                if isinstance(seconds, str) or isinstance(alone, str):
+                    cells.append(str(seconds))
+                else:
+                    cells.append(f"{median(seconds):.2f} ({median(alone) / median(seconds):.2f} x)")
+            lines.append(table.row([table.system(peer), *cells]))
+    return lines
