@@ -23,8 +23,8 @@ PEERS = {
         "dsrt-native",
         "`Population.gather`; `Loader(order='permuted')`, all else as it is by default; every record's "
         "checksum is verified at every read",
-        "`CacheWriter.append`, all else as it is by default: checksums of records, BLAKE3 of files, "
-        "everything synced before it is published",
+        "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
+        "checksums of records, BLAKE3 of files, everything synced before it is published",
     ),
     "loaderx": About(
         "loaderx",
@@ -38,12 +38,14 @@ PEERS = {
         "dataset-rt",
         "samples are bytes; `get_item` in a loop, as it has no call for many; its iterator, which draws by "
         "weight, cut into batches; the bytes of a batch are joined into one array; 4 threads; no checksums",
-        "`write_cache` of a source that makes bytes of each array, with 2 threads",
+        "`write_cache` of a source that makes bytes of each array, with 2 threads; its processes are for "
+        "several sources",
     ),
     "memmap": About(
         "numpy",
         "one indexing of a `np.memmap`, for tokens `np.concatenate` of slices; the same in the loop of the "
         "loader, without threads; no checksums",
-        "`file.write` of every array, into a file for each column",
+        "`file.write` of every array, into a file for each column; processes are "
+        "`multiprocessing.Pool.imap` with 16 samples at once",
     ),
 }

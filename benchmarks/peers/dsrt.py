@@ -5,10 +5,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-import dsrt_native
 import numpy as np
 import numpy.typing as npt
 
+import dsrt_native
 from benchmarks.peer import Row, Source
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
@@ -35,8 +35,8 @@ def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) ->
     """One `append_batch` a batch."""
     with CacheWriter(folder / "samples", {"x": _field(workload)}) as writer:
         for batch in batches:
-            packed = isinstance(batch, Packed)
-            writer.append_batch({"x": RaggedArray(batch.values, batch.offsets) if packed else batch})
+            x = RaggedArray(batch.values, batch.offsets) if isinstance(batch, Packed) else batch
+            writer.append_batch({"x": x})
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:

@@ -88,8 +88,8 @@ def report(results: Results, smoke: bool) -> list[str]:
     lines = [
         "## Worker processes",
         "",
-        f"A build of {_WORKLOAD.samples:,} samples that keep Python busy for about 4 ms each. Seconds, with the",
-        "start and the end of the processes; in brackets, how much faster it is than without them.",
+        f"A build of {_WORKLOAD.samples:,} samples that keep Python busy for about 4 ms each. Seconds, with",
+        "the start and the end of the processes; in brackets, how much faster it is than without them.",
         "",
     ]
     for figures in results.values():
