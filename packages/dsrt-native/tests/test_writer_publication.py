@@ -220,6 +220,35 @@ def test_a_forked_child_cannot_harm_the_writer_of_its_parent(tmp_path):
     assert names(tmp_path) == ["x"]
 
 
+ORPHANED = """
+import os, signal, sys
+from dsrt_format import Bytes
+from dsrt_native import CacheWriter
+writer = CacheWriter(sys.argv[1], {"x": Bytes()})
+writer.append({"x": b"parent"})
+ready, output = os.pipe()
+if (child := os.fork()) == 0:
+    print(os.getpid(), flush=True)
+    os.closerange(0, 3)
+    os.write(output, b".")
+    signal.pause()
+os.read(ready, 1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_lock_of_a_killed_writer_is_free_though_a_fork_of_it_lives(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", ORPHANED, str(tmp_path / "x")], capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    try:
+        write(tmp_path / "x", 1, 2)
+    finally:
+        os.kill(int(done.stdout), signal.SIGKILL)
+    assert names(tmp_path) == ["x"]
+
+
 BOUNDED = """
 import resource, sys
 from dsrt_format import Bytes

@@ -185,5 +185,8 @@ def order_rows(
 def cpus() -> int:
     """The CPUs that this process may use, by affinity and by the limits of its control group."""
 
+def leave_locks_to_parent() -> None:
+    """In a child of a fork: let go of the copies of the parent's locks, so that they end with the parent."""
+
 def train_dictionary(records: list[bytes], size: int) -> bytes:
     """A dictionary of at most `size` bytes for records that resemble these."""

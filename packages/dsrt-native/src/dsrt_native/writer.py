@@ -26,6 +26,9 @@ SAMPLES_PER_SHARD = 2**20
 SHARD_BYTES = 256 * 2**20
 """The default: a shard is closed when one of its files holds so many bytes of records."""
 
+# The lock of a writer that dies must be free, whatever children it has.
+os.register_at_fork(after_in_child=_native.leave_locks_to_parent)
+
 _EARLIER = {None: "ask", True: "resume", False: "discard"}
 
 

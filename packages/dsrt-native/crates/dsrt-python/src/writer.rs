@@ -317,3 +317,9 @@ pub fn refuse(py: Python<'_>, why: Refusal, name: &Arc<str>, place: u64) -> PyEr
 fn closed() -> PyErr {
     PyRuntimeError::new_err("this writer is closed; make a new one")
 }
+
+/// To be called in a child of `fork`.
+#[pyfunction]
+pub fn leave_locks_to_parent() {
+    dsrt_core::write::leave_locks_to_parent();
+}

@@ -213,7 +213,6 @@ impl DiskFile {
     }
 
     /// The open file itself, for reading and locking.
-    #[cfg(test)]
     pub(super) fn file(&self) -> &File {
         &self.file
     }

@@ -2,8 +2,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError as Busy};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::age::{age, date};
@@ -12,6 +15,9 @@ use crate::error::{Error, Kind, Result};
 
 /// How often a vanished work directory is made anew before giving up; each time another writer has finished.
 const TRIES: usize = 100;
+
+/// Descriptors of the locks that this process holds.
+static HELD: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 /// An exclusive `flock` on `<work>/lock`, held until dropped. The kernel frees it when the process dies.
 pub(super) struct Lock {
@@ -39,6 +45,7 @@ impl Lock {
                 let file = disk.adopt(file, path);
                 // A courtesy to the next one. On a full disk something that matters will fail soon.
                 let _ = sign(&file);
+                held().push(file.file().as_raw_fd());
                 return Ok(Self { file });
             }
         }
@@ -48,6 +55,38 @@ impl Lock {
     /// The lock file.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let descriptor = self.file.file().as_raw_fd();
+        held().retain(|other| *other != descriptor);
+    }
+}
+
+fn held() -> MutexGuard<'static, Vec<RawFd>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// To be called in a child of `fork`: its copies of the parent's locks are let go, so that the locks end with the
+/// parent, however long the child lives. A `flock` is shared by all copies of its descriptor.
+pub fn leave_locks_to_parent() {
+    // A child has one thread. If another one of the parent held this in the very moment of the fork, nobody will
+    // ever let it go here, and the child keeps what it has.
+    let held = match HELD.try_lock() {
+        Ok(held) => held,
+        Err(Busy::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(Busy::WouldBlock) => return,
+    };
+    let Ok(null) = File::open("/dev/null") else { return };
+    for descriptor in held.iter() {
+        // SAFETY: `HELD` has only descriptors of files that live: a lock leaves the list before its file is closed,
+        // and no other thread runs here. The owner made of it is not dropped, so that nothing is closed twice. The
+        // number stays open and is another file's now, which is what its real owner will close.
+        let mut copy = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(*descriptor) });
+        // A refusal leaves the copy as it is: then the lock ends with the last of these processes.
+        let _ = rustix::io::dup2(&null, &mut copy);
     }
 }
 

@@ -35,6 +35,7 @@ mod work;
 mod writer;
 
 pub use disk::{Disk, Observer, Operation};
+pub use lock::leave_locks_to_parent;
 pub use plan::{Dictionary, Earlier, Encoding, WriterOptions};
 pub use samples::{Records, Samples};
 pub use train::{DICTIONARY_SIZES, SAMPLE_BYTES, train_dictionary};
