@@ -8,6 +8,7 @@ from dsrt_native.build import BuildResult, build, build_all
 from dsrt_native.cache import Cache
 from dsrt_native.dictionary import train_dictionary
 from dsrt_native.loader import Loader
+from dsrt_native.merge import merge
 from dsrt_native.population import HasPopulation, Population
 from dsrt_native.progress import BuildProgress
 from dsrt_native.sources import Source
@@ -25,5 +26,6 @@ __all__ = [
     "Source",
     "build",
     "build_all",
+    "merge",
     "train_dictionary",
 ]

@@ -188,5 +188,15 @@ def cpus() -> int:
 def leave_locks_to_parent() -> None:
     """In a child of a fork: let go of the copies of the parent's locks, so that they end with the parent."""
 
+def merge(
+    parts: list[str],
+    path: str | PathLike[str],
+    *,
+    link: bool,
+    fingerprint: str | None,
+    attributes: bytes,
+) -> list[str]:
+    """Puts caches together as one; returns warnings."""
+
 def train_dictionary(records: list[bytes], size: int) -> bytes:
     """A dictionary of at most `size` bytes for records that resemble these."""

@@ -7,6 +7,7 @@ mod column;
 mod error;
 mod loader;
 mod memory;
+mod merge;
 mod order;
 mod population;
 mod sample;
@@ -34,5 +35,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(loader::cpus, module)?)?;
     module.add_function(wrap_pyfunction!(writer::leave_locks_to_parent, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_dictionary, module)?)?;
+    module.add_function(wrap_pyfunction!(merge::merge, module)?)?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

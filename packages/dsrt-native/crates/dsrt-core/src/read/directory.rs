@@ -69,7 +69,7 @@ impl Directory {
 
     /// Maps a file of that length, at least 1 byte (R030).
     pub(super) fn map(&self, name: &str, bytes: u64) -> Result<Mmap> {
-        let file = self.regular(name, bytes)?;
+        let file = self.open_regular(name, bytes)?;
         let length =
             usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
         // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
@@ -77,26 +77,16 @@ impl Directory {
         // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
         // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
         // documented behaviour and not undefined.
-        let map = unsafe { MmapOptions::new().len(length).map(&File::from(file)) };
+        let map = unsafe { MmapOptions::new().len(length).map(&file) };
         map.map_err(|e| Error::io(format!("cannot map {name}"), e))
     }
 
-    /// The bytes of a small file of that length (R030).
-    pub(super) fn read(&self, name: &str, bytes: u64) -> Result<Vec<u8>> {
-        let file = self.regular(name, bytes)?;
-        let mut content = Vec::new();
-        let reserved = usize::try_from(bytes).ok().and_then(|length| content.try_reserve_exact(length).ok());
-        reserved.ok_or_else(|| Error::new(Kind::Memory, format!("{name} is too large for the memory")))?;
-        let read = File::from(file).take(bytes).read_to_end(&mut content);
-        read.map_err(|e| Error::io(format!("cannot read {name}"), e))?;
-        if content.len() as u64 == bytes { Ok(content) } else { Err(other_length(name, content.len() as u64, bytes)) }
-    }
-
-    fn regular(&self, name: &str, bytes: u64) -> Result<OwnedFd> {
+    /// Opens a file of that length (R030).
+    pub(super) fn open_regular(&self, name: &str, bytes: u64) -> Result<File> {
         let file = self.open_file(name)?.ok_or_else(|| absent(name))?;
         let stat = fstat(&file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
         check_stat(name, &stat, bytes)?;
-        Ok(file)
+        Ok(File::from(file))
     }
 
     /// Opens for reading without waiting, so that a pipe in the place of a file does not block for ever.

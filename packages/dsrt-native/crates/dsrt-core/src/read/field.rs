@@ -5,12 +5,11 @@ use std::sync::Arc;
 use once_cell::race::OnceBox;
 
 use super::cache::{Cache, Files};
+use super::file::read_dictionary;
 use super::shard::{Record, Shard};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
-use crate::format::checksum::digest;
 use crate::format::codec::Dictionary;
-use crate::format::header;
 use crate::format::manifest::FieldEntry;
 use crate::format::shard::HEADER;
 
@@ -84,18 +83,8 @@ impl FieldReader {
         let entry = self.entry()?;
         let Some(file) = &entry.dictionary else { return Ok(None) };
         let dictionary = self.slots()?.dictionary.get_or_try_init(|| {
-            let name = dictionary_name(&entry.field);
-            let bytes = self.files.directory.read(&name, file.bytes)?;
-            let (found, body) = bytes.split_at_checked(HEADER as usize).ok_or_else(lost)?;
-            if found != header::dictionary(file.bytes, &file.body) {
-                let message =
-                    format!("the header of {name} is not the one the manifest implies: it is another build's");
-                return Err(Error::rule(Kind::Format, 31, message));
-            }
-            if digest(body) != file.body {
-                let message = format!("{name} does not match its digest; copy or build the cache anew");
-                return Err(Error::rule(Kind::Format, 40, message));
-            }
+            let (_, bytes) = read_dictionary(&self.files.directory, &dictionary_name(&entry.field), file)?;
+            let body = bytes.get(HEADER as usize..).unwrap_or_default();
             Dictionary::load(body).map(Box::new)
         });
         dictionary.map(Some)

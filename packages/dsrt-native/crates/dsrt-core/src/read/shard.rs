@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use super::directory::Directory;
+use super::file::check_header;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
 use crate::format::checksum::{self, digest};
@@ -48,10 +49,7 @@ impl Shard {
         let lost = || Error::new(Kind::Internal, format!("{name} is not in the manifest"));
         let file = usize::try_from(number).ok().and_then(|number| entry.files.get(number)).ok_or_else(lost)?;
         let map = directory.map(&name, file.bytes)?;
-        if !map.starts_with(&header::shard(&entry.field, count, file.bytes, &file.body)) {
-            let message = format!("the header of {name} is not the one the manifest implies: it is another build's");
-            return Err(Error::rule(Kind::Format, 31, message));
-        }
+        check_header(&name, &map, &header::shard(&entry.field, count, file.bytes, &file.body))?;
         let index = index_start(&entry.field, file.bytes, count).ok_or_else(lost)?;
         Ok(Self { map: Arc::new(map), index, key: checksum::key(&file.body) })
     }

@@ -16,6 +16,7 @@ use crate::format::manifest::Manifest;
 use crate::format::metadata::{
     BATCH, BatchLayout, BatchMessage, Chunks, ColumnLayout, Outline, arrow_schema, record_batch,
 };
+use crate::format::names::WEIGHT;
 
 /// One row per sample, in their order. A cache without metadata has a table without columns.
 pub struct Table {
@@ -98,10 +99,28 @@ impl Table {
         for batch in 0..self.layouts.len() {
             self.message(batch)?;
         }
-        let batch = |batch| record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema);
-        let batches = (0..self.layouts.len()).map(batch).collect::<Result<_>>()?;
+        let batches = (0..self.layouts.len()).map(|batch| self.read_batch(batch)).collect::<Result<_>>()?;
         self.check_weights()?;
         Ok(batches)
+    }
+
+    /// How many batches there are.
+    pub(crate) fn batch_count(&self) -> u64 {
+        self.layouts.len() as u64
+    }
+
+    /// One batch, proven and validated (R041 to R046). Unlike [`Table::batches`] it is not kept.
+    pub(crate) fn batch(&self, batch: u64) -> Result<RecordBatch> {
+        let read = || {
+            let read = self.read_batch(batch as usize)?;
+            self.check_weights_of(batch).map_err(|error| error.in_field(&WEIGHT.into()))?;
+            Ok(read)
+        };
+        read().map_err(|error| self.place(error))
+    }
+
+    fn read_batch(&self, batch: usize) -> Result<RecordBatch> {
+        record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema)
     }
 
     /// The message of a batch, which has as many rows as it must (R043, R044).

@@ -23,43 +23,56 @@ impl Table {
         self.weights().map(drop)
     }
 
-    fn read_weights(&self) -> Result<Option<Arc<[f64]>>> {
-        let Some((column, kind)) = self.column(WEIGHT) else { return Ok(None) };
-        if kind != ColumnType::Number(DType::Float64) {
-            return Err(breach(format!("a stored weight is float64, not {}", kind.name())));
+    /// R046 of one batch; nothing where there is no column of weights.
+    pub(super) fn check_weights_of(&self, batch: u64) -> Result<()> {
+        match self.weight_column()? {
+            Some(column) => self.weights_of(column, batch, |_| ()),
+            None => Ok(()),
         }
+    }
+
+    fn read_weights(&self) -> Result<Option<Arc<[f64]>>> {
+        let Some(column) = self.weight_column()? else { return Ok(None) };
         let mut weights = Vec::new();
         let reserved = usize::try_from(self.len()).ok().and_then(|rows| weights.try_reserve_exact(rows).ok());
         reserved.ok_or_else(|| Error::new(Kind::Memory, "the weights of all samples do not fit the memory"))?;
-        for (batch, layout) in (0..).zip(self.layouts()) {
-            let layout = layout?;
-            let lost = || Error::new(Kind::Internal, "a batch lacks the weights");
-            let column = layout.columns.get(column).ok_or_else(lost)?;
-            if column.nulls > 0 {
-                return Err(breach("a stored weight is null"));
-            }
-            if let Some(validity) = column.validity {
-                let bits = BooleanBuffer::new(self.chunks().buffer(validity)?, 0, layout.rows as usize);
-                if bits.count_set_bits() as u64 != layout.rows {
-                    return Err(Error::rule(
-                        Kind::Format,
-                        42,
-                        "a stored weight is null in a batch that counts no nulls",
-                    ));
-                }
-            }
-            let extent = Extent { at: column.values.at, len: 8 * layout.rows };
-            for (row, bytes) in (batch * BATCH..).zip(self.chunks().bytes(extent)?.as_chunks::<8>().0) {
-                let weight = f64::from_le_bytes(*bytes);
-                if !weight.is_finite() || weight < 0.0 {
-                    return Err(
-                        breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row)
-                    );
-                }
-                weights.push(weight);
-            }
+        for batch in 0..self.batch_count() {
+            self.weights_of(column, batch, |weight| weights.push(weight))?;
         }
         Ok(Some(weights.into()))
+    }
+
+    fn weight_column(&self) -> Result<Option<usize>> {
+        match self.column(WEIGHT) {
+            None => Ok(None),
+            Some((column, ColumnType::Number(DType::Float64))) => Ok(Some(column)),
+            Some((_, kind)) => Err(breach(format!("a stored weight is float64, not {}", kind.name()))),
+        }
+    }
+
+    /// Hands out the weights of a batch, each checked.
+    fn weights_of(&self, column: usize, batch: u64, mut hand: impl FnMut(f64)) -> Result<()> {
+        let layout = self.layout(batch as usize)?;
+        let lost = || Error::new(Kind::Internal, "a batch lacks the weights");
+        let column = layout.columns.get(column).ok_or_else(lost)?;
+        if column.nulls > 0 {
+            return Err(breach("a stored weight is null"));
+        }
+        if let Some(validity) = column.validity {
+            let bits = BooleanBuffer::new(self.chunks().buffer(validity)?, 0, layout.rows as usize);
+            if bits.count_set_bits() as u64 != layout.rows {
+                return Err(Error::rule(Kind::Format, 42, "a stored weight is null in a batch that counts no nulls"));
+            }
+        }
+        let extent = Extent { at: column.values.at, len: 8 * layout.rows };
+        for (row, bytes) in (batch * BATCH..).zip(self.chunks().bytes(extent)?.as_chunks::<8>().0) {
+            let weight = f64::from_le_bytes(*bytes);
+            if !weight.is_finite() || weight < 0.0 {
+                return Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row));
+            }
+            hand(weight);
+        }
+        Ok(())
     }
 }
 

@@ -1,15 +1,16 @@
 //! One metadata column while its batch fills up.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, StringViewBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{MutableBuffer, NullBufferBuilder};
 use arrow_data::ArrayData;
-use arrow_schema::ArrowError;
 
 use super::value::{Value, fixed_bytes};
-use crate::dtype::{ColumnType, DType};
+use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
 
 /// Values of one column, in buffers of their own. Validity is kept only once there is a null, and what lies
@@ -50,6 +51,41 @@ impl Column {
         Ok(())
     }
 
+    /// Appends values of a column of the same type, bit by bit. What lies under a null is zero in it.
+    pub(super) fn extend(&mut self, array: &ArrayRef) -> Result<()> {
+        match self {
+            Self::Bool(builder) => builder.extend(array.as_boolean().iter()),
+            Self::String(builder) => {
+                for value in array.as_string_view() {
+                    match value {
+                        Some(value) => builder.try_append_value(value).map_err(|e| ours(&e))?,
+                        None => builder.append_null(),
+                    }
+                }
+            }
+            Self::Binary(builder) => {
+                for value in array.as_binary_view() {
+                    match value {
+                        Some(value) => builder.try_append_value(value).map_err(|e| ours(&e))?,
+                        None => builder.append_null(),
+                    }
+                }
+            }
+            Self::Fixed { kind, values, nulls } => {
+                let data = array.to_data();
+                let width = kind.element().map_or(0, Element::size);
+                let range = data.offset() * width..(data.offset() + data.len()) * width;
+                let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(range));
+                values.extend_from_slice(bytes.ok_or_else(|| ours(&"a column is shorter than its batch"))?);
+                match data.nulls() {
+                    Some(found) => found.iter().for_each(|valid| nulls.append(valid)),
+                    None => nulls.append_n_non_nulls(data.len()),
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The column of a batch. It is used up.
     pub(super) fn finish(self) -> Result<ArrayRef> {
         Ok(match self {
@@ -65,7 +101,7 @@ impl Column {
 }
 
 /// Columns and batches are made by this crate, so what Arrow finds wrong with them is a mistake of it.
-pub(super) fn ours(error: &ArrowError) -> Error {
+pub(super) fn ours(error: &impl Display) -> Error {
     Error::new(Kind::Internal, format!("metadata could not be encoded: {error}"))
 }
 

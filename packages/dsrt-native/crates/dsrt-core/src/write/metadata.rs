@@ -20,6 +20,9 @@ use crate::format::names::{WEIGHT, is_column_name};
 /// Columns of a cache by name and type, in the writer's order.
 pub(super) type Columns = [(Arc<str>, ColumnType)];
 
+/// Rows that are copied at a time.
+const PIECE: usize = 16384;
+
 /// The open table.
 pub(super) struct Table {
     kinds: Vec<(Arc<str>, ColumnType)>,
@@ -44,6 +47,26 @@ impl Table {
         }
         self.rows += 1;
         if self.rows == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Appends rows that were read from a file with the same columns, and validated there. `pause` is called now and
+    /// then; its error ends it.
+    pub(super) fn extend(&mut self, rows: &RecordBatch, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let mut done = 0;
+        while done < rows.num_rows() {
+            let room = (BATCH - self.rows) as usize;
+            let piece = rows.slice(done, room.min(PIECE).min(rows.num_rows() - done));
+            for (column, array) in self.columns.iter_mut().zip(piece.columns()) {
+                column.extend(array)?;
+            }
+            done += piece.num_rows();
+            self.rows += piece.num_rows() as u64;
+            if self.rows == BATCH {
+                self.flush()?;
+            }
+            pause()?;
+        }
+        Ok(())
     }
 
     /// Writes what is left and makes the file durable.

@@ -15,6 +15,7 @@ mod file;
 mod hold;
 mod journal;
 mod lock;
+mod merge;
 mod metadata;
 mod plan;
 mod planned;
@@ -36,6 +37,7 @@ mod writer;
 
 pub use disk::{Disk, Observer, Operation};
 pub use lock::leave_locks_to_parent;
+pub use merge::{MergeOptions, merge, merge_on};
 pub use plan::{Dictionary, Earlier, Encoding, WriterOptions};
 pub use samples::{Records, Samples};
 pub use train::{DICTIONARY_SIZES, SAMPLE_BYTES, train_dictionary};

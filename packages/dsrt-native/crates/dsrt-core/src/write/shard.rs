@@ -72,8 +72,8 @@ impl Sum {
     }
 }
 
-/// XORs the key to the checksum of every entry.
-fn apply_key(index: &mut [u8], field: &Field, key: u32) {
+/// XORs the key to the checksum of every entry, which also takes it away again.
+pub(super) fn apply_key(index: &mut [u8], field: &Field, key: u32) {
     let checksum_at = if field.is_fixed() { 0 } else { 8 };
     for entry in index.chunks_exact_mut(field.entry_bytes()) {
         let checksum = entry.iter_mut().skip(checksum_at);
