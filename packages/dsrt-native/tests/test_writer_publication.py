@@ -157,7 +157,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode != 0
-    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert "KeyboardInterrupt" in errors.splitlines()
     assert names(tmp_path) == []
 
 
@@ -168,7 +168,7 @@ from dsrt_native import CacheWriter
 what, path = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 big = "b" * (2 << 20)
-attributes = {"a": big} if what == "manifest" else {}
+attributes = {"a": big} if what == "attributes" else {}
 with CacheWriter(path, {"x": Bytes()}, {"s": "string"}, attributes=attributes) as writer:
     record = b"r" * (300 << 10) if what == "record" else b"r"
     for _ in range(9):
@@ -178,7 +178,7 @@ with CacheWriter(path, {"x": Bytes()}, {"s": "string"}, attributes=attributes) a
 
 @pytest.mark.parametrize(
     ("what", "file"),
-    [("record", "00000.shard"), ("metadata", "metadata.arrow"), ("manifest", "manifest.json")],
+    [("record", "00000.shard"), ("metadata", "metadata.spill"), ("attributes", "journal")],
 )
 def test_a_full_disk_is_an_os_error_that_names_the_file_and_nothing_is_published(tmp_path, what, file):
     done = subprocess.run(

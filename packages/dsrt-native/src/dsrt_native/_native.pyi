@@ -56,8 +56,8 @@ class Writer:
     @property
     def restarted(self) -> str | None: ...
     def append(self, sample: dict[str, Any]) -> None: ...
-    def append_batch(self, columns: object) -> int:
-        """Number of samples in a table, or in a dict of pairs: a word and what it says is there."""
+    def append_batch(self, columns: object) -> None:
+        """Appends the samples of a table, or of a dict of pairs: a word and what it says is there."""
     def publish(self) -> tuple[int, str, list[str]]:
         """Number of samples, digest in hexadecimal, and warnings."""
     def abort(self) -> int:

@@ -93,6 +93,7 @@ class CacheWriter:
     ) -> None:
         self._path = Path(path)
         self._native: _native.Writer | None = None
+        self._count = 0
         if (problem := cache_name_problem(self._path.name)) is not None:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
@@ -204,14 +205,19 @@ class CacheWriter:
 
         Raises:
             SchemaError: The samples do not fit, or are not equally many in all columns. The message names
-                field and sample. None of them is stored, and the writer is as before.
+                field and sample. None of them is stored, and the writer is as before. (After Ctrl-C `count`
+                says how many were.)
             TypeError: `columns` is neither a mapping nor a table.
             OSError: As for `append`.
             RuntimeError: The writer is closed, or two threads use it at once.
         """
         native = self._open()
         given = given_columns(columns, self._fields, self._columns, self._clocks, self._count)
-        self._count += native.append_batch(given)
+        try:
+            native.append_batch(given)
+        finally:
+            # Ctrl-C comes between two samples.
+            self._count = native.count
 
     def _open(self) -> _native.Writer:
         if self._native is None:
@@ -255,8 +261,8 @@ class CacheWriter:
                 self._say_what_is_kept(error, reached)
 
     def _say_what_is_kept(self, error: BaseException, reached: int) -> None:
-        if "durable" in str(error):
-            # The engine has said it: the files were the reason.
+        if any("durable" in said for said in (str(error), *getattr(error, "__notes__", []))):
+            # The engine has said it: the files were the reason, or it was interrupted while publishing.
             return
         if self._durable:
             error.add_note(

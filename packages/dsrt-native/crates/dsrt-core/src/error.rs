@@ -131,6 +131,11 @@ impl Error {
         self
     }
 
+    /// What was said of the work that this error ended.
+    pub fn note(&self) -> Option<&str> {
+        self.0.note.as_deref()
+    }
+
     /// The same breach, found by a read instead of at opening.
     #[must_use]
     pub fn while_reading(mut self) -> Self {

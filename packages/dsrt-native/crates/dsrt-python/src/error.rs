@@ -34,16 +34,28 @@ where
     T: Send,
 {
     let mut raised = None;
-    let done = detached(py, || {
-        work(&mut || {
-            Python::attach(|py| py.check_signals()).map_err(|error| {
-                raised = Some(error);
-                Error::new(Kind::State, "interrupted by a signal")
+    let done = py.detach(|| {
+        caught(|| {
+            work(&mut || {
+                Python::attach(|py| py.check_signals()).map_err(|error| {
+                    raised = Some(error);
+                    Error::new(Kind::State, "interrupted by a signal")
+                })
             })
         })
     });
-    // Where it had just finished, the signal still counts.
-    raised.map_or(done, Err)
+    match (done, raised) {
+        (Ok(done), None) => Ok(done),
+        (Err(error), None) => Err(raise(py, &error)),
+        // Where it had just finished, the signal still counts.
+        (Ok(_), Some(raised)) => Err(raised),
+        (Err(error), Some(raised)) => {
+            if let Some(note) = error.note() {
+                raised.value(py).call_method1("add_note", (note,))?;
+            }
+            Err(raised)
+        }
+    }
 }
 
 /// A panic is a defect of ours. `PyO3` would make it a `BaseException`, which no `except Exception` sees.

@@ -176,13 +176,12 @@ impl PyWriter {
 
     /// Appends many samples, given as a dict of the fields' and columns' names to what the Python side made of their
     /// values, or as an Arrow table.
-    fn append_batch(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn append_batch(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut open = self.open()?;
         let writer = open.as_mut().ok_or_else(closed)?;
         let held = HeldSamples::take(&self.fields, &self.columns, columns, writer.count())?;
         let samples = held.samples(py, &self.columns)?;
-        interruptible(py, |interrupt| writer.append_batch(&samples, interrupt))?;
-        Ok(samples.count)
+        interruptible(py, |interrupt| writer.append_batch(&samples, interrupt))
     }
 
     /// Completes and publishes the cache: its samples, its digest, and warnings.
