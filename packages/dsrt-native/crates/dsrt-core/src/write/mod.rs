@@ -1,7 +1,10 @@
 //! Writing a cache: samples come one after the other, and in the end there is a complete cache or nothing.
 //!
-//! Everything is written into a locked directory beside the target (`work`), made durable, and shown by one
-//! rename (`publish`). What a reader can find at the target is at every moment a whole cache or none.
+//! The caller's thread copies samples into blocks (`writer`, `open`, `block`). Threads encode them, cut them into shards and
+//! append them to the files, each field on its own and in the order of the samples (`schedule`, `worker`), so that what comes
+//! out depends on nothing but samples and options. One thread (`sealer`) makes shard after shard durable and notes it in a
+//! journal (`durable`), from which a next run goes on. Everything is written into a locked directory beside the target (`work`)
+//! and shown by one rename (`publish`): what a reader can find at the target is at every moment a whole cache or none.
 
 mod age;
 mod arrow;
@@ -13,10 +16,12 @@ mod durable;
 mod encode;
 mod file;
 mod hold;
+mod jobs;
 mod journal;
 mod lock;
 mod merge;
 mod metadata;
+mod open;
 mod plan;
 mod planned;
 mod publish;
@@ -24,8 +29,11 @@ mod resume;
 mod samples;
 mod schedule;
 mod sealed;
+mod sealer;
 mod shard;
+mod shards;
 mod size;
+mod spare;
 mod spill;
 mod target;
 mod threads;
@@ -33,6 +41,7 @@ mod train;
 mod unfinished;
 mod value;
 mod work;
+mod worker;
 mod writer;
 
 pub use disk::{Disk, Observer, Operation};

@@ -10,103 +10,14 @@ use std::sync::Arc;
 use super::block::{Block, Part, Rows};
 use super::cut::{Cut, Range};
 use super::file::OutFile;
-use super::shard::{Shard, Sum, Tail};
-use super::spill::SpillMark;
+use super::jobs::{Chunk, Cuttable, End, Ending, Job, Piece, Seal};
+use super::shard::{Shard, Sum};
+use super::shards::Shards;
+use super::spare::Spare;
 use crate::format::manifest::FileEntry;
 
 /// Bytes that may be in flight before the caller waits, however few the blocks are.
 const IN_FLIGHT: usize = 128 << 20;
-
-/// Memory that is kept for coming blocks.
-const SPARE: usize = 64 << 20;
-
-/// Something for a worker to do.
-pub(super) enum Job {
-    Encode {
-        block: u64,
-        field: usize,
-        given: Part,
-        encoded: Part,
-    },
-    Cut {
-        block: Cuttable,
-        cut: Cut,
-    },
-    /// Ends the last shard.
-    Finish {
-        cut: Cut,
-    },
-    Sum {
-        field: usize,
-        sum: Box<Sum>,
-        chunk: Chunk,
-        limit: u64,
-    },
-    Write {
-        field: usize,
-        shard: Option<Shard>,
-        piece: Piece,
-    },
-}
-
-/// A block of which every field is encoded.
-pub(super) struct Cuttable {
-    pub parts: Vec<Part>,
-    pub rows: Rows,
-    pub count: usize,
-}
-
-/// The encoded records of one field of a block, and how shards divide them.
-pub(super) struct Chunk {
-    pub part: Arc<Part>,
-    pub ranges: Arc<[Range]>,
-    /// So many of the ranges are done.
-    pub done: usize,
-}
-
-/// Bytes for one file.
-pub(super) struct Piece {
-    pub part: Arc<Part>,
-    pub shard: u64,
-    pub from: usize,
-    pub to: usize,
-    pub tail: Option<Tail>,
-}
-
-/// A shard of which every file is complete.
-pub(super) struct Complete {
-    pub samples: u64,
-    pub files: Vec<(FileEntry, OutFile)>,
-    pub mark: Option<SpillMark>,
-}
-
-/// Where a shard ends.
-pub(super) struct End {
-    pub shard: u64,
-    pub samples: u64,
-    pub mark: Option<SpillMark>,
-}
-
-/// What the thread that makes shards durable does next.
-pub(super) enum Seal {
-    Shard(Complete),
-    Publish,
-    Stop,
-    Wait,
-}
-
-/// How the threads come to an end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Not yet.
-    Open,
-    /// Once the cache is published.
-    Publish,
-    /// Once the shards that are full already are durable.
-    Drain,
-    /// At once.
-    Stop,
-}
 
 struct Pending {
     parts: Vec<Option<Part>>,
@@ -123,13 +34,6 @@ struct Lane {
     pieces: VecDeque<Piece>,
     /// Whether somebody is about to take the next chunk.
     offered: bool,
-}
-
-#[derive(Default)]
-struct Files {
-    files: Vec<Option<(FileEntry, OutFile)>>,
-    complete: usize,
-    end: Option<(u64, Option<SpillMark>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -150,13 +54,11 @@ pub(super) struct Schedule {
     finished: bool,
     lanes: Vec<Lane>,
     ready: VecDeque<Step>,
-    /// Shards that are cut and not sealed, and the number of the first.
-    shards: VecDeque<Files>,
-    first_shard: u64,
+    /// Shards that are cut and not sealed.
+    shards: Shards,
     /// Shards that are durable, those of earlier runs included.
     sealed: u64,
-    spare: Vec<Vec<Part>>,
-    spare_bytes: usize,
+    spare: Spare,
     /// Parts that are on their way to the files, and their bytes.
     parts: usize,
     bytes: usize,
@@ -181,15 +83,13 @@ impl Schedule {
             encode: VecDeque::new(),
             blocks: VecDeque::new(),
             first_block: 0,
-            first_shard: cut.shard(),
+            shards: Shards::new(fields, cut.shard()),
             sealed: cut.shard(),
             cut: Some(cut),
             finished: false,
             lanes: std::iter::repeat_with(lane).take(fields).collect(),
             ready: VecDeque::new(),
-            shards: VecDeque::new(),
-            spare: std::iter::repeat_with(Vec::new).take(fields).collect(),
-            spare_bytes: 0,
+            spare: Spare::new(fields),
             parts: 0,
             bytes: 0,
             most_parts: fields.saturating_mul(2 + threads.saturating_mul(2)),
@@ -217,7 +117,7 @@ impl Schedule {
             } else {
                 pending.parts.push(Some(part));
             }
-            empty.push(self.spare(field));
+            empty.push(self.spare.take(field));
         }
         self.blocks.push_back(pending);
         Block { fields: empty, ..Block::default() }
@@ -250,7 +150,7 @@ impl Schedule {
             return self.cut.take().map(|cut| Job::Finish { cut });
         }
         let (block, field, given) = self.encode.pop_front()?;
-        let encoded = self.spare(field);
+        let encoded = self.spare.take(field);
         Some(Job::Encode { block, field, given, encoded })
     }
 
@@ -282,7 +182,7 @@ impl Schedule {
     /// An encoded part is there; the part that it was made from is empty again.
     pub(super) fn encoded(&mut self, block: u64, field: usize, given: Part, mut encoded: Part) {
         encoded.cost = given.cost;
-        self.recycle(field, given);
+        self.spare.give(field, given);
         let place = block.checked_sub(self.first_block).map(|place| place as usize);
         if let Some(pending) = place.and_then(|place| self.blocks.get_mut(place))
             && let Some(part) = pending.parts.get_mut(field)
@@ -297,9 +197,7 @@ impl Schedule {
         self.bytes -= block.rows.bytes.len();
         let ranges: Arc<[Range]> = ranges.into();
         for end in ends {
-            if let Some(files) = self.files(end.shard) {
-                files.end = Some((end.samples, end.mark));
-            }
+            self.shards.end(end);
         }
         self.cut = Some(cut);
         for (field, part) in block.parts.into_iter().enumerate() {
@@ -348,12 +246,8 @@ impl Schedule {
         part: Arc<Part>,
         complete: Option<(u64, FileEntry, OutFile)>,
     ) {
-        if let Some((number, entry, file)) = complete
-            && let Some(files) = self.files(number)
-            && let Some(place) = files.files.get_mut(field)
-        {
-            *place = Some((entry, file));
-            files.complete += 1;
+        if let Some((number, entry, file)) = complete {
+            self.shards.complete(number, field, entry, file);
         }
         if let Some(part) = Arc::into_inner(part) {
             self.landed(field, part);
@@ -371,19 +265,23 @@ impl Schedule {
         if self.ending == Ending::Stop {
             return Seal::Stop;
         }
-        let fields = self.lanes.len();
-        if self.shards.front().is_some_and(|front| front.end.is_some() && front.complete == fields)
-            && let Some(Files { files, end: Some((samples, mark)), .. }) = self.shards.pop_front()
-        {
-            self.first_shard += 1;
-            return Seal::Shard(Complete { samples, files: files.into_iter().flatten().collect(), mark });
+        if let Some(complete) = self.shards.take() {
+            return Seal::Shard(complete);
         }
-        let is_written = self.blocks.is_empty() && self.cut.is_some() && self.parts == 0;
         match self.ending {
-            Ending::Publish if self.finished && is_written => Seal::Publish,
-            Ending::Drain if is_written => Seal::Stop,
+            Ending::Publish if self.finished && self.is_written() => Seal::Publish,
+            Ending::Drain if self.is_written() => Seal::Stop,
             _ => Seal::Wait,
         }
+    }
+
+    /// Whether the sealing thread has something to do.
+    pub(super) fn can_seal(&self) -> bool {
+        self.shards.is_ready() || self.ending != Ending::Open && self.is_written()
+    }
+
+    fn is_written(&self) -> bool {
+        self.blocks.is_empty() && self.cut.is_some() && self.parts == 0
     }
 
     /// A shard is durable; the next one may be begun.
@@ -402,36 +300,9 @@ impl Schedule {
         }
     }
 
-    fn files(&mut self, shard: u64) -> Option<&mut Files> {
-        let place = shard.checked_sub(self.first_shard)? as usize;
-        let fields = self.lanes.len();
-        while self.shards.len() <= place {
-            let files = std::iter::repeat_with(|| None).take(fields).collect();
-            self.shards.push_back(Files { files, ..Files::default() });
-        }
-        self.shards.get_mut(place)
-    }
-
     fn landed(&mut self, field: usize, part: Part) {
         self.parts -= 1;
         self.bytes -= part.cost;
-        self.recycle(field, part);
-    }
-
-    fn spare(&mut self, field: usize) -> Part {
-        let part = self.spare.get_mut(field).and_then(Vec::pop).unwrap_or_default();
-        self.spare_bytes -= part.capacity();
-        part
-    }
-
-    fn recycle(&mut self, field: usize, mut part: Part) {
-        part.clear();
-        let capacity = part.capacity();
-        if self.spare_bytes + capacity <= SPARE
-            && let Some(spare) = self.spare.get_mut(field)
-        {
-            self.spare_bytes += capacity;
-            spare.push(part);
-        }
+        self.spare.give(field, part);
     }
 }

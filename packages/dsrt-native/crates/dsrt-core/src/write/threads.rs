@@ -1,38 +1,22 @@
 //! The threads of a writer: workers that encode, cut, digest and write, and one that makes shards durable and publishes.
 //! The caller's thread only copies samples, and waits where too much is in flight.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::block::Block;
-use super::cut::{Cut, Range};
-use super::disk::Disk;
+use super::cut::Cut;
 use super::durable::Durable;
-use super::encode::encode;
-use super::schedule::{Chunk, Cuttable, End, Ending, Job, Piece, Schedule, Seal};
-use super::shard::{Shard, Sum};
-use super::spill::Spill;
+use super::jobs::Ending;
+use super::schedule::Schedule;
+use super::worker::{Plan, Shared, State};
 use super::writer::Published;
 use crate::error::{Error, Kind, Result};
-use crate::field::Field;
-use crate::format::codec::{Coding, Encoder};
 
 /// How often a caller that waits is asked whether it still wants to.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// What the threads know of the cache.
-pub(super) struct Plan {
-    pub fields: Vec<Field>,
-    pub codings: Vec<Coding>,
-    pub samples_per_shard: u64,
-    pub shard_bytes: u64,
-    pub threads: usize,
-}
 
 /// A writer's threads. Dropped, they stop.
 pub(super) struct Threads {
@@ -40,29 +24,6 @@ pub(super) struct Threads {
     workers: Vec<JoinHandle<()>>,
     sealer: Option<JoinHandle<Option<Durable>>>,
     process: u32,
-}
-
-struct Shared {
-    plan: Plan,
-    disk: Disk,
-    /// The directory of each field.
-    directories: Vec<PathBuf>,
-    spill: Option<Arc<Spill>>,
-    durable: AtomicU64,
-    state: Mutex<State>,
-    /// There may be a job.
-    jobs: Condvar,
-    /// There may be something to seal.
-    seals: Condvar,
-    /// There may be room, or an end.
-    caller: Condvar,
-}
-
-struct State {
-    schedule: Schedule,
-    published: Option<Published>,
-    /// What ended the run, until somebody is told.
-    failure: Option<Error>,
 }
 
 impl Threads {
@@ -201,210 +162,6 @@ impl Drop for Threads {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // What is changed under it is changed by calls that do not panic, or the run is over anyway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A worker's life.
-    fn serve(&self) {
-        let mut encoder = Encoder::default();
-        while let Some(job) = self.claim() {
-            if let Err(error) = caught(|| self.work(job, &mut encoder)) {
-                self.fail(error);
-            }
-        }
-    }
-
-    fn claim(&self) -> Option<Job> {
-        let mut state = self.lock();
-        loop {
-            if state.schedule.ending == Ending::Stop {
-                return None;
-            }
-            if let Some(job) = state.schedule.claim() {
-                return Some(job);
-            }
-            state.schedule.idle += 1;
-            state = self.jobs.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.schedule.idle -= 1;
-        }
-    }
-
-    fn work<'a>(&'a self, job: Job, encoder: &mut Encoder<'a>) -> Result<()> {
-        match job {
-            Job::Encode { block, field, mut given, mut encoded } => {
-                let (about, coding) = self.field(field)?;
-                encode(encoder, about, coding, &mut given, &mut encoded)?;
-                self.did(|schedule| schedule.encoded(block, field, given, encoded));
-            }
-            Job::Cut { block, mut cut } => {
-                let ranges = cut.block(&block.parts, block.count);
-                let ends = self.spill(&block, &ranges)?;
-                self.did(|schedule| schedule.cut(cut, block, ranges, ends));
-            }
-            Job::Finish { mut cut } => {
-                let last = match cut.finish() {
-                    Some(range) => self.end_of(&range)?.map(|end| (range, end)),
-                    None => None,
-                };
-                self.did(|schedule| schedule.finish(cut, last));
-            }
-            Job::Sum { field, mut sum, mut chunk, limit } => {
-                let pieces = sum_up(self.field(field)?.0, &mut sum, &mut chunk, limit);
-                self.did(|schedule| schedule.summed(field, sum, chunk, pieces));
-            }
-            Job::Write { field, shard, piece } => {
-                let Piece { part, shard: number, from, to, tail } = piece;
-                let mut file = match shard {
-                    Some(file) => file,
-                    None => self.create(field, number)?,
-                };
-                file.write(part.bytes.get(from..to).unwrap_or_default())?;
-                let (shard, complete) = match tail {
-                    Some(tail) => (None, Some(file.end(tail)?)),
-                    None => (Some(file), None),
-                };
-                let complete = complete.map(|(entry, file)| (number, entry, file));
-                self.did(|schedule| schedule.written(field, shard, part, complete));
-            }
-        }
-        Ok(())
-    }
-
-    fn field(&self, field: usize) -> Result<(&Field, &Coding)> {
-        let found = self.plan.fields.get(field).zip(self.plan.codings.get(field));
-        found.ok_or_else(|| Error::new(Kind::Internal, "a job for a field that there is not"))
-    }
-
-    fn create(&self, field: usize, shard: u64) -> Result<Shard> {
-        let directory = self.directories.get(field);
-        let directory = directory.ok_or_else(|| Error::new(Kind::Internal, "a file of a field that there is not"))?;
-        Shard::create(&self.disk, directory.join(format!("{shard:05}.shard")))
-    }
-
-    /// Spills the rows of a block, shard by shard.
-    fn spill(&self, block: &Cuttable, ranges: &[Range]) -> Result<Vec<End>> {
-        let mut ends = Vec::new();
-        for range in ranges {
-            if let Some(spill) = &self.spill {
-                spill.append(block.rows.between(range.from, range.to))?;
-            }
-            ends.extend(self.end_of(range)?);
-        }
-        Ok(ends)
-    }
-
-    fn end_of(&self, range: &Range) -> Result<Option<End>> {
-        let Some(samples) = range.end else { return Ok(None) };
-        let mark = self.spill.as_ref().map(|spill| spill.mark()).transpose()?;
-        Ok(Some(End { shard: range.shard, samples, mark }))
-    }
-
-    /// Notes what was done, and wakes whoever may have waited for it.
-    fn did(&self, note: impl FnOnce(&mut Schedule)) {
-        let mut state = self.lock();
-        note(&mut state.schedule);
-        let has_jobs = state.schedule.idle > 0 && state.schedule.jobs() > 0;
-        let has_room = state.schedule.has_room();
-        drop(state);
-        if has_jobs {
-            self.jobs.notify_all();
-        }
-        if has_room {
-            self.caller.notify_one();
-        }
-        self.seals.notify_one();
-    }
-
-    /// The life of the thread that seals and publishes. Gives back what it did not publish.
-    fn seal(&self, mut durable: Durable) -> Option<Durable> {
-        loop {
-            match self.next_seal() {
-                Seal::Shard(shard) => {
-                    let samples = shard.samples;
-                    if let Err(error) = caught(|| durable.seal(samples, shard.files, shard.mark)) {
-                        self.fail(error);
-                        return Some(durable);
-                    }
-                    self.durable.fetch_add(samples, Ordering::AcqRel);
-                    self.did(Schedule::sealed);
-                }
-                Seal::Publish => {
-                    match caught(|| durable.publish(&mut || self.is_wanted())) {
-                        Ok(published) => self.lock().published = Some(published),
-                        Err(error) => self.fail(error),
-                    }
-                    self.caller.notify_one();
-                    return None;
-                }
-                Seal::Stop | Seal::Wait => return Some(durable),
-            }
-        }
-    }
-
-    fn next_seal(&self) -> Seal {
-        let mut state = self.lock();
-        loop {
-            match state.schedule.seal() {
-                Seal::Wait => state = self.seals.wait(state).unwrap_or_else(PoisonError::into_inner),
-                next => return next,
-            }
-        }
-    }
-
-    fn is_wanted(&self) -> Result<()> {
-        match self.lock().schedule.ending {
-            Ending::Stop => Err(Error::new(Kind::State, "this writer was aborted while it published")),
-            _ => Ok(()),
-        }
-    }
-
-    fn fail(&self, error: Error) {
-        let mut state = self.lock();
-        state.failure.get_or_insert(error);
-        drop(state);
-        self.end(Ending::Stop);
-    }
-
-    fn end(&self, ending: Ending) {
-        let mut state = self.lock();
-        if state.schedule.ending != Ending::Stop {
-            state.schedule.ending = ending;
-        }
-        drop(state);
-        self.jobs.notify_all();
-        self.seals.notify_all();
-        self.caller.notify_all();
-    }
-}
-
-/// Digests the ranges of a chunk that belong to shards up to `limit`.
-fn sum_up(field: &Field, sum: &mut Sum, chunk: &mut Chunk, limit: u64) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    while let Some(range) = chunk.ranges.get(chunk.done).filter(|range| range.shard <= limit) {
-        sum.add(field, &chunk.part, range.from, range.to);
-        let (from, to) = (chunk.part.start(range.from), chunk.part.start(range.to));
-        let tail = range.end.map(|_| sum.end(field));
-        pieces.push(Piece { part: chunk.part.clone(), shard: range.shard, from, to, tail });
-        chunk.done += 1;
-    }
-    pieces
-}
-
 fn not_started(e: std::io::Error) -> Error {
     Error::io("starting a thread of a writer", e)
-}
-
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // After a panic the run is over, and what was half done is thrown away.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    let message = format!("a thread of the writer panicked: {text}; this is a defect of dsrt, please report it");
-    Error::new(Kind::Internal, message)
 }

@@ -10,15 +10,12 @@ use super::block::{BLOCK, Block};
 use super::disk::Disk;
 use super::durable::Durable;
 use super::hold::Hold;
-use super::metadata::check_row;
+use super::open::{Open, Stage, codings, lost};
 use super::plan::{Dictionary, WriterOptions};
 use super::samples::Samples;
-use super::threads::{Plan, Threads};
-use super::value::{Record, Value, record_problem};
+use super::value::{Record, Value};
 use crate::error::{Error, Kind, Result};
-use crate::field::Field;
 use crate::format::checksum::Digest;
-use crate::format::codec::Coding;
 
 /// So many bytes are copied in a microsecond or two.
 const BRIEF: usize = 4096;
@@ -47,30 +44,8 @@ pub struct Published {
     pub warnings: Vec<String>,
 }
 
-struct Open {
-    options: WriterOptions,
-    fields: Vec<Field>,
-    block: Block,
-    /// A block is handed over when it has so many bytes.
-    block_bytes: usize,
-    /// Whether to wait before the next sample.
-    is_full: bool,
-    /// When so many samples are there, a shard may be full: then nothing is held back from the threads.
-    boundary: u64,
-    stage: Stage,
-}
-
-enum Stage {
-    /// Samples are held back to train dictionaries on them.
-    Holding(Hold, Durable),
-    /// Nothing was handed over yet.
-    Idle(Durable),
-    Running(Threads),
-    /// While one stage becomes another, and after that failed.
-    Between,
-}
-
-type Interrupt<'a> = &'a mut dyn FnMut() -> Result<()>;
+/// Asked now and then while a writer waits; its error ends the wait.
+pub(super) type Interrupt<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 impl Writer {
     /// Locks the work directory beside `target` and makes what a cache without samples has, or goes on with what an
@@ -218,7 +193,7 @@ impl Writer {
 
     /// Waits until there is room for a sample.
     fn wait(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
-        let open = self.open()?;
+        let open = self.open.as_deref_mut().ok_or_else(lost)?;
         let Open { is_full: true, stage: Stage::Running(threads), .. } = open else { return Ok(()) };
         match threads.wait_for_room(interrupt) {
             Ok(()) => open.is_full = false,
@@ -272,104 +247,6 @@ impl Drop for Writer {
         // What is left in a forked child belongs to the parent.
         self.open.take().map(std::mem::forget).unwrap_or_default();
     }
-}
-
-impl Open {
-    fn check(&self, records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
-        if records.len() != self.fields.len() {
-            return Err(Error::new(Kind::Internal, "a sample has another number of records than there are fields"));
-        }
-        for (field, record) in self.fields.iter().zip(records) {
-            if let Some(problem) = record_problem(field, record) {
-                return Err(Error::new(Kind::Schema, problem).in_field(&field.name));
-            }
-        }
-        check_row(&self.options.metadata, row)
-    }
-
-    /// Gives what was appended to the threads, or holds it back.
-    fn hand_over(&mut self) -> Result<()> {
-        if self.block.count == 0 {
-            return Ok(());
-        }
-        let block = std::mem::replace(&mut self.block, Block::new(self.fields.len()));
-        if let Stage::Holding(hold, _) = &mut self.stage {
-            return if hold.add(block) { self.run() } else { Ok(()) };
-        }
-        self.run()?;
-        let Stage::Running(threads) = &mut self.stage else { return Err(lost()) };
-        let (empty, has_room) = threads.hand_over(block)?;
-        self.block = empty;
-        self.is_full = !has_room;
-        Ok(())
-    }
-
-    /// Starts the threads, after training what is to be trained on what is held back.
-    fn run(&mut self) -> Result<()> {
-        let (held, mut durable) = match std::mem::replace(&mut self.stage, Stage::Between) {
-            Stage::Holding(hold, durable) => (Some(hold), durable),
-            Stage::Idle(durable) => (None, durable),
-            stage => {
-                self.stage = stage;
-                return Ok(());
-            }
-        };
-        let mut dictionaries = durable.dictionaries().to_vec();
-        if let Some(hold) = &held {
-            let begun = hold.train(&self.fields, &mut dictionaries).and_then(|()| durable.begin(dictionaries.clone()));
-            if let Err(error) = begun {
-                self.stage = Stage::Idle(durable);
-                return Err(error);
-            }
-        }
-        let bodies: Vec<_> = dictionaries.iter().map(Option::as_deref).collect();
-        let plan = Plan {
-            fields: self.fields.clone(),
-            codings: codings(&self.options, &bodies)?,
-            samples_per_shard: self.options.samples_per_shard,
-            shard_bytes: self.options.shard_bytes,
-            threads: self.options.threads,
-        };
-        let mut threads = Threads::start(plan, durable)?;
-        for block in held.into_iter().flat_map(Hold::into_blocks) {
-            self.is_full = !threads.hand_over(block)?.1;
-        }
-        self.stage = Stage::Running(threads);
-        Ok(())
-    }
-
-    fn publish(&mut self, interrupt: Interrupt<'_>) -> Result<Published> {
-        self.hand_over()?;
-        self.run()?;
-        match &mut self.stage {
-            Stage::Running(threads) => threads.publish(interrupt),
-            _ => Err(lost()),
-        }
-    }
-}
-
-impl Stage {
-    /// Ends the threads, if there are any. `drain` says whether shards that are full are made durable before.
-    fn end(self, drain: bool) -> Option<Durable> {
-        match self {
-            Self::Holding(_, durable) | Self::Idle(durable) => Some(durable),
-            Self::Running(threads) => threads.stop(drain),
-            Self::Between => None,
-        }
-    }
-}
-
-fn codings(options: &WriterOptions, dictionaries: &[Option<&[u8]>]) -> Result<Vec<Coding>> {
-    let fields = options.fields.iter().zip(dictionaries);
-    fields
-        .map(|((field, encoding), dictionary)| {
-            Coding::new(field, encoding.level, *dictionary).map_err(|error| error.in_field(&field.name))
-        })
-        .collect()
-}
-
-fn lost() -> Error {
-    Error::new(Kind::Internal, "a writer lost its threads")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::dtype::DType;
-use crate::field::{Codec, FieldKind};
+use crate::field::{Codec, Field, FieldKind};
 use crate::format::header;
 use crate::format::manifest::Manifest;
 use crate::write::Dictionary;
