@@ -20,6 +20,7 @@ from dsrt_native import build
 SCRIPTS = Path(__file__).parents[3] / "shared" / "usage"
 MISSING = {
     "test_scripts.py": None if SCRIPTS.is_dir() else f"{SCRIPTS} is not there",
+    "test_build.py": None if SCRIPTS.is_dir() else f"{SCRIPTS} is not there",
     "test_jax.py": "jax is not installed" if find_spec("jax") is None else None,
 }
 MISSING["test_jax.py"] = MISSING["test_scripts.py"] or MISSING["test_jax.py"]

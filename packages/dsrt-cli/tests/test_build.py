@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +108,85 @@ def test_a_missing_import_of_a_source_is_not_taken_for_a_missing_module(dsrt, mo
     module("sources_g", "import surely_not_installed")
     with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):
         dsrt("build", "sources_g:Points", "-o", "caches")
+
+
+def test_workers_and_threads_give_the_same_cache(dsrt, module, tmp_path):
+    module("sources_h", SOURCE)
+    assert dsrt("build", "sources_h:many", "-o", "alone").exit_code == 0
+    result = dsrt("build", "sources_h:many", "-o", "shared", "--workers", 2, "--threads", 3)
+    assert (result.exit_code, result.stdout) == (0, "built: 7 samples in shared/points\n")
+    files = [p.relative_to("alone") for p in sorted(Path("alone").rglob("*")) if p.is_file()]
+    assert len(files) == 3
+    assert all((Path("shared") / file).read_bytes() == (Path("alone") / file).read_bytes() for file in files)
+
+
+@pytest.mark.parametrize("words", [("--workers", -1), ("--threads", 0)])
+def test_numbers_of_workers_and_threads_are_checked(dsrt, module, words):
+    module("sources_i", SOURCE)
+    result = dsrt("build", "sources_i:Points", "-o", "caches", *words)
+    assert result.exit_code == 2
+    assert words[0] in result.stderr
+
+
+LONG = SOURCE.replace("count=3", "count=11").replace(
+    'name = "points"', 'name = "points"\n    samples_per_shard = 4'
+)
+CRASHING = LONG.replace('"label": i}', '"label": 1 // (10 - i)}')
+
+
+def crashed(name, tmp_path):
+    """Build a source whose last sample raises."""
+    command = [sys.executable, "-m", "dsrt_cli", "build", f"{name}:Points", "-o", "caches"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "8 samples are durable; the next run goes on from there" in done.stderr
+
+
+def test_a_build_that_crashed_goes_on_and_says_how_much_was_kept(dsrt, module, tmp_path):
+    module("sources_j", CRASHING)
+    crashed("sources_j", tmp_path)
+    module("sources_k", LONG)
+    result = dsrt("build", "sources_k:Points", "-o", "caches")
+    assert result.stdout == "built: 11 samples in caches/points, 8 of them from an earlier run\n"
+    assert [sample["label"] for sample in read("caches/points")] == [0] * 8 + [8, 9, 10]
+
+
+def test_no_resume_starts_over_and_says_so(dsrt, module, tmp_path):
+    module("sources_l", CRASHING)
+    crashed("sources_l", tmp_path)
+    module("sources_m", LONG)
+    result = dsrt("build", "sources_m:Points", "-o", "caches", "--no-resume")
+    built, reason = result.stdout.splitlines()
+    assert built == "built: 11 samples in caches/points"
+    assert reason.startswith("not resumed: 8 samples")
+    assert [sample["label"] for sample in read("caches/points")] == list(range(11))
+
+
+def test_why_samples_of_an_earlier_run_were_not_used_is_said_once(dsrt, module, tmp_path, recwarn):
+    module("sources_n", CRASHING)
+    crashed("sources_n", tmp_path)
+    module("sources_o", LONG.replace('"one"', '"two"'))
+    result = dsrt("build", "sources_o:Points", "-o", "caches")
+    built, reason = result.stdout.splitlines()
+    assert built == "built: 11 samples in caches/points"
+    assert reason.startswith("not resumed: 8 samples")
+    assert "fingerprint" in reason
+    assert (result.stderr, list(recwarn)) == ("", [])
+
+
+def test_a_sample_that_does_not_fit_is_named_with_its_source(dsrt, module):
+    module("sources_p", SOURCE.replace('"label": i}', '"label": str(i)}'))
+    result = dsrt("build", "sources_p:Points", "-o", "caches")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: field label, sample 0: ")
+    assert "while building 'points' from sources_p.Points, at sample 0" in result.stderr
+
+
+def test_a_worker_that_dies_is_named_and_ends_with_2(dsrt, module):
+    module(
+        "sources_q", "import os\n" + SOURCE.replace('"label": i}', '"label": i if i < 6 else os._exit(7)}')
+    )
+    result = dsrt("build", "sources_q:many", "-o", "caches", "--workers", 2)
+    assert result.exit_code == 2
+    assert "exit code 7" in result.stderr
+    assert "it was making sample 6 of 'points'" in result.stderr
