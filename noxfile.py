@@ -110,7 +110,7 @@ def tests(session: nox.Session, package: str) -> None:
 @nox.session
 def integration(session: nox.Session) -> None:
     """What crosses packages: native equals reference, every rule in both readers, the documents."""
-    install_ours(session, NEEDS["cli"] + ["torch"], *TESTING, "ml_dtypes")
+    install_ours(session, NEEDS["cli"] + ["torch"], *TESTING, "ml_dtypes", "scikit-image")
     session.run("pytest", "tests", "--ignore=tests/usage", *session.posargs)
 
 
