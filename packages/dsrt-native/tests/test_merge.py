@@ -1,11 +1,13 @@
 """merge: every value of the parts in order, files linked, and refusals that name part, field and shard."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from dsrt_format import (
     CacheExistsError,
     Dense,
     FormatError,
+    Manifest,
     NotPublishedError,
     Ragged,
     SchemaError,
@@ -24,6 +27,7 @@ from dsrt_format import (
     reference,
     validate,
 )
+from dsrt_format.checksum import blake3_digest
 from dsrt_native import Cache, CacheWriter, Population, merge, train_dictionary
 
 FIELDS = {
@@ -50,10 +54,11 @@ def sample(i: int) -> dict[str, object]:
     }
 
 
-def write(path, numbers, fields=FIELDS, metadata=METADATA, **options) -> Path:
+def write(path, numbers, fields=FIELDS, metadata=METADATA, weight=None, **options) -> Path:
     with CacheWriter(path, fields, metadata, samples_per_shard=4, **options) as writer:
         for number in numbers:
-            writer.append({name: sample(number)[name] for name in (*fields, *metadata)})
+            given = sample(number) | {"weight": weight}
+            writer.append({name: given[name] for name in (*fields, *metadata)})
     return path
 
 
@@ -62,6 +67,29 @@ def parts(tmp_path) -> list[Path]:
     """Three parts, one of them without samples."""
     ends = [0, 9, 9, COUNT]
     return [write(tmp_path / f"part{n}", range(*ends[n : n + 2])) for n in range(3)]
+
+
+@pytest.fixture
+def forge_weight():
+    """Writes a cache whose second weight is -1, under good digests."""
+
+    def forge(path: Path) -> Path:
+        write(path, range(3), {"vector": FIELDS["vector"]}, {"weight": "float64"}, weight=2.0)
+        table = (path / "metadata.arrow").read_bytes()
+        weights = np.full(3, 2.0).tobytes()
+        assert table.count(weights) == 1
+        table = table.replace(weights, np.array([2.0, -1.0, 2.0]).tobytes())
+        manifest = Manifest.load(path)
+        entry = replace(manifest.metadata, chunks=(blake3_digest(table).hex(),))
+        for name, data in (
+            ("metadata.arrow", table),
+            ("manifest.json", replace(manifest, metadata=entry).sealed().to_bytes()),
+        ):
+            (path / name).unlink()
+            (path / name).write_bytes(data)
+        return path
+
+    return forge
 
 
 def shards(cache: Path) -> list[Path]:
@@ -191,6 +219,31 @@ def test_what_is_no_cache_and_what_is_another_by_now_are_refused(tmp_path, parts
     with pytest.raises(StaleCacheError, match="another one by now"):
         merge([opened], tmp_path / "all")
     assert sorted(os.listdir(tmp_path)) == ["part0", "part1", "part2"]
+
+
+def test_a_build_that_waits_to_be_gone_on_with_is_left_alone(tmp_path, parts):
+    fields = {"x": Dense("int8")}
+    with (
+        contextlib.suppress(ZeroDivisionError),
+        CacheWriter(tmp_path / "all", fields, fingerprint="f", samples_per_shard=1) as writer,
+    ):
+        for number in range(5):
+            writer.append({"x": np.int8(number)})
+        _ = 1 / 0
+    with pytest.raises(CacheExistsError, match="5 samples that an earlier run made durable"):
+        merge(parts, tmp_path / "all")
+    with CacheWriter(tmp_path / "all", fields, fingerprint="f", samples_per_shard=1, resume=True) as writer:
+        assert writer.resumed_from == 5
+    with pytest.raises(CacheExistsError, match="published cache already"):
+        merge(parts, tmp_path / "all")
+
+
+def test_a_stored_weight_that_is_none_is_found(tmp_path, forge_weight):
+    with pytest.raises(FormatError, match="-1") as caught:
+        merge([forge_weight(tmp_path / "part")], tmp_path / "all")
+    error = caught.value
+    assert (error.rule, error.field, error.sample) == ("R046", "weight", 1)
+    assert os.listdir(tmp_path) == ["part"]
 
 
 @pytest.mark.parametrize(
