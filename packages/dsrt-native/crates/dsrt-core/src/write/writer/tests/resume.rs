@@ -81,3 +81,61 @@ fn a_trained_dictionary_is_used_by_the_runs_that_go_on() {
     assert!(write(&[1000, 2000]) == expected);
     assert!(write(&[100, 1000, 1001, 1999, 2000]) == expected);
 }
+
+/// Fails one operation on a file, and every later one, as a broken disk does.
+struct Broken {
+    left: std::sync::atomic::AtomicI64,
+}
+
+impl crate::write::Observer for Broken {
+    fn operation(
+        &self,
+        _: &crate::write::Operation<'_>,
+        run: &mut dyn FnMut() -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        match self.left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst) {
+            ..=0 => Err(std::io::Error::from_raw_os_error(5)),
+            _ => run(),
+        }
+    }
+}
+
+#[test]
+fn whatever_operation_fails_the_run_ends_with_its_error_and_the_next_one_completes() {
+    let mut random = Random(3);
+    let mut options = some_options(&mut random, 200);
+    options.fingerprint = Some("the same".into());
+    options.earlier = Earlier::Resume;
+    options.samples_per_shard = 7;
+    options.threads = 2;
+    let samples: Vec<_> = (0..40).map(|_| random.sample(&options, 200)).collect();
+    let expected = cache(&options, &samples).0;
+    let mut failed = 0;
+    for left in 0.. {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("x");
+        let write = |disk: Disk| {
+            let mut writer = Writer::create_on(disk, &target, options.clone())?;
+            writer.open.as_mut().unwrap().block_bytes = 300;
+            for sample in &samples[writer.count() as usize..] {
+                writer.append(&sample.records(), &sample.row(), &mut || Ok(()))?;
+            }
+            writer.publish(&mut || Ok(()))
+        };
+        let disk = Disk::observed(std::sync::Arc::new(Broken { left: std::sync::atomic::AtomicI64::new(left) }));
+        match write(disk) {
+            // Where only the tidying up failed, the cache is there.
+            Ok(published) if published.warnings.is_empty() => break,
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(5)), "{error}");
+                failed += 1;
+                if !target.exists() {
+                    assert_eq!(write(Disk::default()).unwrap().samples, 40);
+                }
+            }
+        }
+        assert_eq!(differences(&files(&target).into_iter().collect(), &expected), Vec::<String>::new());
+    }
+    assert!(failed > 50, "{failed} operations");
+}
