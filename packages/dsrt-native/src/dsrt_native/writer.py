@@ -7,14 +7,14 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn, Self
 
-from dsrt_format import Bytes, Dense, Ragged, SchemaError, Text, Zstd
-from dsrt_format.dtypes import numpy_dtype
-from dsrt_format.fields import FieldSpec, codec_name
-from dsrt_format.names import cache_name_problem, column_name_problem, field_name_problem
+from dsrt_format import SchemaError
+from dsrt_format.fields import FieldSpec
+from dsrt_format.names import cache_name_problem
 from dsrt_native import _native
 from dsrt_native.arguments import whole
 from dsrt_native.attributes import attributes_json
 from dsrt_native.samples import given_columns
+from dsrt_native.schema import described_columns, described_fields, require_text
 from dsrt_native.threads import default_threads
 from dsrt_native.times import clock
 
@@ -97,16 +97,16 @@ class CacheWriter:
         if (problem := cache_name_problem(self._path.name)) is not None:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
-            _require_text("fingerprint", fingerprint)
+            require_text("fingerprint", fingerprint)
         if resume is not None and not isinstance(resume, bool):
             raise TypeError(f"resume={resume!r}: expected True, False or None")
-        columns = _columns(metadata, fields)
+        columns = described_columns(metadata, fields)
         self._fields = dict(fields)
         self._columns = dict(columns)
         self._clocks = {name: found for name, kind in columns if (found := clock(kind)) is not None}
         self._native = _native.Writer(
             self._path,
-            fields=[_field(name, spec) for name, spec in _checked(fields)],
+            fields=described_fields(fields),
             metadata=columns,
             fingerprint=fingerprint,
             attributes=attributes_json(attributes),
@@ -281,55 +281,3 @@ class CacheWriter:
         return (
             f"<CacheWriter {self._path}: {self._count} samples{', closed' if self._native is None else ''}>"
         )
-
-
-def _checked(fields: Mapping[str, FieldSpec]) -> list[tuple[str, FieldSpec]]:
-    for name, spec in fields.items():
-        if not isinstance(spec, Dense | Ragged | Bytes | Text):
-            raise TypeError(f"field {name!r}: expected Dense, Ragged, Bytes or Text, not {spec!r}")
-        _require_text("the name of a field", name)
-        if (problem := field_name_problem(name)) is not None:
-            raise SchemaError(f"{name!r} cannot be the name of a field: {problem}")
-    return list(fields.items())
-
-
-def _columns(metadata: Mapping[str, str], fields: Mapping[str, FieldSpec]) -> list[tuple[str, str]]:
-    for name, kind in metadata.items():
-        _require_text("the name of a metadata column", name)
-        _require_text(f"the type of metadata column {name!r}", kind)
-        if (problem := column_name_problem(name, fields)) is not None:
-            raise SchemaError(f"{name!r} cannot be the name of a metadata column: {problem}")
-    return list(metadata.items())
-
-
-def _field(name: str, spec: FieldSpec) -> dict[str, Any]:
-    codec = spec.codec
-    return {
-        "name": name,
-        "kind": spec.kind,
-        "dtype": spec.dtype,
-        "shape": spec.shape if isinstance(spec, Dense) else (),
-        "ndim": spec.ndim if isinstance(spec, Ragged) else 0,
-        "codec": codec_name(codec),
-        "level": codec.level if isinstance(codec, Zstd) else 0,
-        "dictionary": codec.dictionary if isinstance(codec, Zstd) else None,
-        "delta": spec.delta,
-        "numpy": _numpy(spec) if isinstance(spec, Dense | Ragged) else None,
-    }
-
-
-def _numpy(spec: Dense | Ragged) -> Any:
-    try:
-        return numpy_dtype(spec.dtype)
-    except ImportError:
-        # Whoever has arrays of it has the package; for others the first sample says what is missing.
-        return None
-
-
-def _require_text(what: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{what}: expected a str, not {value!r}")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise SchemaError(f"{what}: {value!r} holds a lone surrogate, which UTF-8 cannot express") from error

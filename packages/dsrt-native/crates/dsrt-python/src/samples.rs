@@ -1,24 +1,22 @@
 //! Many samples on their way to the writer: the values of each field together, held still and seen as bytes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use dsrt_core::dtype::{ColumnType, DType};
+use dsrt_core::dtype::ColumnType;
 use dsrt_core::field::{Field, FieldKind};
 use dsrt_core::write::{Records, Samples, Value};
 use dsrt_core::{Error, Kind};
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyList;
 
-use crate::arrow::{columns_of_table, import_array, import_table};
-use crate::error::{attached, detached, raise};
+use crate::error::{attached, raise};
+use crate::given::{Given, all_given, plain_numbers};
 use crate::memory::numbers;
+use crate::plan::{ColumnIn, FieldIn};
 use crate::sample::{Held, HeldRecord, HeldValue, Refusal, array as array_of};
 use crate::table;
-use crate::writer::{ColumnIn, FieldIn, refuse};
+use crate::writer::refuse;
 
 /// Why values are not taken, and which sample's it is if one alone is at fault.
 pub struct Misfit {
@@ -59,20 +57,6 @@ impl From<PyErr> for Misfit {
 }
 
 type Judged<T> = Result<T, Misfit>;
-
-/// What the Python side hands over for a name.
-enum Given<'py> {
-    /// Arrow data.
-    Arrow(ArrayRef),
-    /// An array with one record for each place of its first axis.
-    Packed(Bound<'py, PyAny>),
-    /// Elements, offsets and, where records have several axes, shapes.
-    Ragged(Bound<'py, PyAny>, PyBuffer<u64>, Option<PyBuffer<u64>>),
-    /// One object for each sample.
-    Each(Bound<'py, PyList>),
-    /// Numbers of the dtype of that name, and where they are null.
-    Numbers(DType, PyBuffer<u8>, Option<PyBuffer<u8>>),
-}
 
 /// Samples that stay where they are as long as this lives.
 pub struct HeldSamples<'py> {
@@ -118,7 +102,7 @@ impl<'py> HeldSamples<'py> {
         }
         for input in columns {
             let given = given.remove(&*input.name).ok_or_else(|| missing("column"));
-            let values = given.and_then(|given| HeldValues::take(input.kind, given));
+            let values = given.and_then(|given| HeldValues::take(py, input.kind, given));
             let values = values.and_then(|values| held.agrees(&input.name, values.count()).map(|()| values));
             held.columns.push(values.map_err(|misfit| misfit.raised(py, &input.name, first))?);
         }
@@ -128,8 +112,9 @@ impl<'py> HeldSamples<'py> {
     /// The samples as the core takes them.
     pub fn samples(&self, py: Python<'_>, columns: &[ColumnIn]) -> PyResult<Samples<'_>> {
         let values = self.columns.iter().zip(columns);
-        let values = values
-            .map(|(held, input)| held.values(input.kind).map_err(|misfit| misfit.raised(py, &input.name, self.first)));
+        let values = values.map(|(held, input)| {
+            held.values(py, input.kind).map_err(|misfit| misfit.raised(py, &input.name, self.first))
+        });
         Ok(Samples {
             count: self.count.as_ref().map_or(0, |(_, count)| *count),
             fields: self.fields.iter().map(HeldRecords::records).collect(),
@@ -248,7 +233,7 @@ impl<'py> HeldRecords<'py> {
 }
 
 impl<'py> HeldValues<'py> {
-    fn take(kind: ColumnType, given: Given<'py>) -> Judged<Self> {
+    fn take(py: Python<'py>, kind: ColumnType, given: Given<'py>) -> Judged<Self> {
         match given {
             Given::Arrow(array) => table::plain(array).map(Self::Arrow),
             Given::Each(list) => {
@@ -257,7 +242,9 @@ impl<'py> HeldValues<'py> {
                 };
                 list.iter().enumerate().map(take).collect::<Judged<_>>().map(Self::Each)
             }
-            Given::Numbers(dtype, bytes, nulls) => Ok(Self::Plain(plain_numbers(dtype, &bytes, nulls.as_ref())?)),
+            Given::Numbers(dtype, bytes, nulls) => {
+                Ok(Self::Plain(attached(py, || plain_numbers(dtype, &bytes, nulls.as_ref()))?))
+            }
             Given::Packed(_) | Given::Ragged(..) => Err(Misfit::of_all("arrays, and this is a metadata column".into())),
         }
     }
@@ -270,66 +257,13 @@ impl<'py> HeldValues<'py> {
         }
     }
 
-    fn values(&self, kind: ColumnType) -> Judged<Vec<Value<'_>>> {
+    fn values(&self, py: Python<'_>, kind: ColumnType) -> Judged<Vec<Value<'_>>> {
         match self {
             Self::Each(values) => Ok(values.iter().map(HeldValue::as_value).collect()),
             Self::Plain(values) => Ok(values.clone()),
-            Self::Arrow(array) => table::values(kind, array),
+            Self::Arrow(array) => py.detach(|| table::values(kind, array)),
         }
     }
-}
-
-/// What is given, by name.
-fn all_given<'py>(given: &Bound<'py, PyAny>) -> PyResult<HashMap<String, Given<'py>>> {
-    let Ok(columns) = given.cast::<PyDict>() else {
-        let (schema, batches) = import_table(given)?;
-        let columns = detached(given.py(), || columns_of_table(&schema, &batches))?;
-        let mut found = HashMap::new();
-        for (name, array) in columns {
-            if found.insert(name.to_string(), Given::Arrow(array)).is_some() {
-                let message = format!("two columns of the table are called {name}");
-                return Err(raise(given.py(), &Error::new(Kind::Schema, message)));
-            }
-        }
-        return Ok(found);
-    };
-    columns.iter().map(|(name, values)| Ok((name.extract()?, given_as(&values)?))).collect()
-}
-
-fn given_as<'py>(values: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
-    let (word, values) = values.extract::<(String, Bound<'py, PyAny>)>()?;
-    match &*word {
-        "arrow" => import_array(&values).map(Given::Arrow),
-        "packed" => Ok(Given::Packed(values)),
-        "ragged" => values.extract().map(|(values, offsets, shapes)| Given::Ragged(values, offsets, shapes)),
-        "each" => Ok(Given::Each(values.cast_into()?)),
-        word => {
-            let unknown = || PyTypeError::new_err(format!("there is no way to take values called {word}"));
-            let (bytes, nulls) = values.extract()?;
-            Ok(Given::Numbers(DType::parse(word).ok_or_else(unknown)?, bytes, nulls))
-        }
-    }
-}
-
-/// Numbers of one of the four types that hold all others.
-fn plain_numbers(dtype: DType, bytes: &PyBuffer<u8>, nulls: Option<&PyBuffer<u8>>) -> Judged<Vec<Value<'static>>> {
-    let (bytes, nulls) = (copied(bytes)?, nulls.map(copied).transpose()?);
-    let (words, _) = bytes.as_chunks::<8>();
-    let mut values: Vec<_> = match dtype {
-        DType::Bool => bytes.iter().map(|byte| Value::Bool(*byte != 0)).collect(),
-        DType::Int64 => words.iter().map(|word| Value::Int(i64::from_le_bytes(*word).into())).collect(),
-        DType::UInt64 => words.iter().map(|word| Value::Int(u64::from_le_bytes(*word).into())).collect(),
-        DType::Float64 => words.iter().map(|word| Value::Float(f64::from_le_bytes(*word))).collect(),
-        _ => return Err(Misfit::of_all(format!("numbers handed over as {}", dtype.name()))),
-    };
-    for (value, _) in values.iter_mut().zip(nulls.unwrap_or_default()).filter(|(_, null)| *null != 0) {
-        *value = Value::Null;
-    }
-    Ok(values)
-}
-
-fn copied(bytes: &PyBuffer<u8>) -> Judged<Vec<u8>> {
-    numbers(bytes).map_err(|error| Misfit::of_all(error.to_string()))
 }
 
 fn wrong_axes(field: &Field, found: usize) -> String {
