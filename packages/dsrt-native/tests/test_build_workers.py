@@ -1,5 +1,6 @@
 """build(workers=...): the bytes of one process, whatever the ranges; errors that name sample and process."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -225,6 +226,42 @@ def test_an_unguarded_script_is_told_so_and_leaves_nothing(tmp_path):
     assert done.returncode == 1
     assert '`if __name__ == "__main__":`' in done.stderr
     assert names(tmp_path / "caches") == []
+
+
+INTERRUPTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from dsrt_native import build
+from worker_sources import Slow
+
+if __name__ == "__main__":
+    source = Slow(2000, fingerprint="a", samples_per_shard=3)
+    build(source, "caches", workers=2, progress=lambda now: print(now.done, flush=True))
+"""
+
+
+def test_ctrl_c_reaches_the_whole_group_and_leaves_durable_samples_and_no_process(tmp_path, worker_sources):
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    command = [sys.executable, "script.py", str(Path(__file__).parent)]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    while int(process.stdout.readline()) < 10:
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    # It ends when the last process that holds its standard error has ended.
+    _, errors = process.communicate()
+    assert (errors.count("Traceback"), "KeyboardInterrupt" in errors.splitlines()) == (1, True)
+    said = int(errors.splitlines()[-1].removeprefix("caches/squares: ").split()[0])
+    assert said >= 9
+    source = worker_sources.Squares(said + 1, fingerprint="a", samples_per_shard=3)
+    assert build(source, tmp_path / "caches").resumed_from == said
 
 
 def test_building_without_workers_does_not_import_multiprocessing():
