@@ -29,7 +29,12 @@ impl Journal {
 
     /// A journal that is there, cut to its first `len` bytes, durably.
     pub(super) fn resume(disk: &Disk, path: PathBuf, len: u64) -> Result<Self> {
+        let mut good = std::fs::read(&path).map_err(failed("reading", &path))?;
+        good.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         let file = disk.open(path)?;
+        // The same again, because the run that wrote it may have died of an error of its sync: the kernel shows then
+        // what is not on the disk, and takes it for written.
+        file.write(0, &good)?;
         file.truncate(len)?;
         file.sync()?;
         Ok(Self { file, len })

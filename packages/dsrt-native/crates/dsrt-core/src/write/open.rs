@@ -95,11 +95,12 @@ impl Open {
             shard_bytes: self.options.shard_bytes,
             threads: self.options.threads,
         };
-        let mut threads = Threads::start(plan, durable)?;
+        // In its place before it gets work: what fails at once has made shards durable already, and the error says so.
+        self.stage = Stage::Running(Threads::start(plan, durable)?);
+        let Stage::Running(threads) = &mut self.stage else { return Err(lost()) };
         for block in held.into_iter().flat_map(Hold::into_blocks) {
             self.is_full = !threads.hand_over(block)?.1;
         }
-        self.stage = Stage::Running(threads);
         Ok(())
     }
 
