@@ -239,3 +239,34 @@ def test_what_is_no_source_is_refused(tmp_path, source, arguments, error, said):
     with pytest.raises(error, match=said):
         build(source, tmp_path / "root", **arguments)
     assert names(tmp_path) == []
+
+
+class Counted(Numbers):
+    """It says how many samples it has, and its iterator gives what it gives."""
+
+    def __init__(self, said: int, given: int) -> None:
+        super().__init__([0] * said)
+        self.given = given
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return ({"x": i, "half": None} for i in range(self.given))
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "why"),
+    [(5, 4, "has 5 samples, and it ends after 4"), (0, 1, "has 0 samples, and it gives more")],
+)
+def test_more_or_fewer_samples_than_a_source_says_are_not_published(tmp_path, said, given, why):
+    with pytest.raises(SchemaError, match=why):
+        build(Counted(said, given), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_an_iterator_that_runs_out_inside_of_a_source_does_not_end_it(tmp_path):
+    class Exhausted(Numbers):
+        def __getitem__(self, i: int) -> dict[str, Any]:
+            return super().__getitem__(i) if i < 2 else next(iter([]))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        build(Exhausted([1, 2, 3]), tmp_path)
+    assert names(tmp_path) == []

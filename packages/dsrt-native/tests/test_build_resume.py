@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dsrt_format import Dense, Manifest, Ragged, StaleCacheError, WorkerError, reference
+from dsrt_format import Dense, Manifest, Ragged, SchemaError, StaleCacheError, WorkerError, reference
 from dsrt_native import BuildProgress, build, build_all
 
 COUNT = 30
@@ -186,14 +186,27 @@ def test_a_build_whose_samples_are_all_durable_asks_for_none(root, whole):
     assert source.asked == []
 
 
-@pytest.mark.parametrize("kind", [Indexed, Iterated, From])
-def test_a_source_that_has_become_shorter_is_an_error_and_the_samples_stay(root, kind):
+@pytest.mark.parametrize(
+    ("kind", "workers"), [(Indexed, 0), (Indexed, 2), (Iterated, 0), (From, 0), (Both, 0)]
+)
+def test_a_source_that_has_become_shorter_is_an_error_and_the_samples_stay(root, kind, workers):
     ended(kind(root, error=LookupError()), root)
     if kind is not From:
-        error = ended(kind(root, count=DURABLE - 1), root, StaleCacheError)
+        error = ended(kind(root, count=DURABLE - 1), root, StaleCacheError, workers=workers)
         assert f"has {DURABLE - 1} samples, and {DURABLE} are durable" in str(error)
         assert "resume=False" in str(error)
     assert build(kind(root), root).resumed_from == DURABLE
+
+
+def test_an_iterator_that_begins_somewhere_else_is_noticed_by_the_number_of_samples(root):
+    class Late(Both):
+        def iter_from(self, i: int) -> Iterator[dict[str, Any]]:
+            return super().iter_from(i + 1)
+
+    ended(Both(root, error=LookupError()), root)
+    error = ended(Late(root), root, SchemaError)
+    assert f"has {COUNT} samples, and it ends after {COUNT - 1}" in str(error)
+    assert names(root) == [".source.building"]
 
 
 def test_resume_false_starts_over(root, whole):

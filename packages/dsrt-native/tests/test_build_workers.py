@@ -63,6 +63,7 @@ def test_a_source_may_fill_the_same_arrays_for_every_sample(tmp_path, worker_sou
     for i, sample in enumerate(reference.read(tmp_path / "shared" / "reusing")):
         assert (sample["a"].tolist(), sample["b"]) == ([i] * 3, bytes([i % 256]) * 5)
         assert (sample["m"].tolist(), sample["v"].tolist()) == ([i % 256] * 3, [i, -i])
+        assert (sample["w"].tolist(), sample["c"]) == ([i, -i], bytes([i % 256, 0]))
 
 
 def test_ranges_begin_with_one_sample_and_grow_while_samples_are_quick_and_small(
@@ -110,9 +111,18 @@ def test_a_sample_that_does_not_fit_is_named_as_in_one_process(tmp_path, worker_
     assert names(tmp_path) == []
 
 
-def test_a_sample_that_is_no_dict_is_refused_as_in_one_process(tmp_path, worker_sources):
-    with pytest.raises(TypeError, match="a sample is a dict"):
-        build(worker_sources.Text1(9), tmp_path, workers=2)
+@pytest.mark.parametrize("kind", ["Text1", "Yielding"])
+def test_a_sample_that_is_no_dict_is_refused_as_in_one_process(tmp_path, worker_sources, kind):
+    for workers in (0, 2):
+        with pytest.raises(TypeError, match="a sample is a dict"):
+            build(getattr(worker_sources, kind)(9), tmp_path, workers=workers)
+
+
+def test_a_value_that_cannot_be_sent_is_named_as_one_that_does_not_fit(tmp_path, worker_sources):
+    for workers in (0, 2):
+        with pytest.raises(SchemaError, match=r"^field word, sample 99: .*function"):
+            build(worker_sources.Functions(100), tmp_path, workers=workers)
+    assert names(tmp_path) == []
 
 
 def test_a_worker_that_ends_is_named_with_its_exit_code_and_its_samples(tmp_path, worker_sources):
@@ -134,7 +144,7 @@ def test_a_worker_that_is_killed_is_named_with_its_signal(tmp_path, worker_sourc
 def test_a_source_that_cannot_be_sent_is_refused_and_leaves_nothing(tmp_path, worker_sources):
     source = worker_sources.Squares(9, fingerprint="a")
     source.read = lambda path: path
-    with pytest.raises(TypeError, match=r"lambda"):
+    with pytest.raises(TypeError, match=r"^the source 'squares' cannot be sent .*lambda"):
         build(source, tmp_path / "root", workers=2)
     assert names(tmp_path / "root") == []
 

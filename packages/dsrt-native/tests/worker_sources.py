@@ -1,8 +1,10 @@
 """Sources of the tests; a module of its own, so that worker processes can import it."""
 
+import mmap
 import os
 import signal
 import time
+from array import array
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -117,12 +119,20 @@ class Reusing:
     """Fills the same arrays for every sample, and gives views of them."""
 
     name = "reusing"
-    fields: ClassVar = {"a": Dense("float64", (3,)), "m": Ragged("uint8"), "b": Bytes(), "v": Ragged("int16")}
+    fields: ClassVar = {
+        "a": Dense("float64", (3,)),
+        "m": Ragged("uint8"),
+        "b": Bytes(),
+        "v": Ragged("int16"),
+        "w": Dense("int64", (2,)),
+        "c": Bytes(),
+    }
     metadata: ClassVar = {}
 
     def __init__(self) -> None:
         self.array = np.zeros(3)
         self.bytes = bytearray(5)
+        self.words = array("q", [0, 0])
         self.sample: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -131,9 +141,12 @@ class Reusing:
     def __getitem__(self, i: int) -> dict[str, Any]:
         self.array[:] = i
         self.bytes[:] = bytes([i % 256]) * 5
+        self.words[:] = array("q", [i, -i])
+        letters = mmap.mmap(-1, 2)
+        letters[:] = bytes([i % 256, 0])
         view = memoryview(self.bytes)
         shorts = memoryview(np.array([i, 0, -i], np.int16))[::2]
-        self.sample.update(a=self.array, m=view[:3], b=self.bytes, v=shorts)
+        self.sample.update(a=self.array, m=view[:3], b=self.bytes, v=shorts, w=self.words, c=letters)
         return self.sample
 
 
@@ -156,3 +169,17 @@ class Text1(Squares):
 
     def __getitem__(self, i: int) -> Any:
         return f"sample {i}"
+
+
+class Yielding(Squares):
+    """Samples that are generators, by mistake."""
+
+    def __getitem__(self, i: int) -> Any:
+        yield super().__getitem__(i)
+
+
+class Functions(Squares):
+    """The last sample has a value that cannot be pickled."""
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        return super().__getitem__(i) | ({"word": lambda: i} if i == self.count - 1 else {})

@@ -21,7 +21,7 @@ from dsrt_format.names import cache_name_problem
 from dsrt_native.arguments import callback, whole, word
 from dsrt_native.cache import Cache
 from dsrt_native.progress import Meter, Report
-from dsrt_native.sources import Source, check_source, has_random_access, samples_from, size_of
+from dsrt_native.sources import Source, check_source, has_random_access, miscounted, samples_from, size_of
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
 
 __all__ = ["BuildResult", "build", "build_all"]
@@ -100,7 +100,8 @@ def build(
         CacheLockedError: Another process builds this cache.
         FormatError: The cache there is damaged or of another version. ``"rebuild"`` replaces one whose files
             are missing or short, if its manifest is sound.
-        SchemaError: A sample does not fit; the message names field and sample.
+        SchemaError: A sample does not fit; the message names field and sample. Or there are more or fewer
+            samples than the source says by ``__len__``.
         TypeError: `source` is no source, or none that workers can share.
         WorkerError: A worker process died; it says by which signal, or with what exit code.
         Exception: Whatever the source raises, with notes that say at which sample, and how many samples are
@@ -238,12 +239,17 @@ def _write(writer: CacheWriter, source: Source, workers: int, report: Report | N
     with writer:
         try:
             start = writer.resumed_from
-            meter = None if report is None else Meter(report, source.name, size_of(source), start)
+            size = size_of(source, start)
+            meter = None if report is None else Meter(report, source.name, size, start)
             with closing(_samples(source, start, workers)) as samples:
                 for sample in samples:
+                    if writer.count == size:
+                        raise miscounted(source, size, "gives more")
                     writer.append(sample)
                     if meter is not None:
                         meter.count(writer.count)
+            if size is not None and writer.count < size:
+                raise miscounted(source, size, f"ends after {writer.count}")
         except Exception as error:
             kind = f"{type(source).__module__}.{type(source).__qualname__}"
             error.add_note(f"while building {source.name!r} from {kind}, at sample {writer.count}")

@@ -1,14 +1,18 @@
 """Samples of a source, made by worker processes and handed out in order."""
 
+import contextlib
+import datetime
+import pickle
 import time
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dsrt_format import WorkerError
+from dsrt_format import SchemaError, WorkerError
 from dsrt_native._failure import Failure, described, rebuilt
 from dsrt_native._pool import Pool
+from dsrt_native.sources import size_of
 
 __all__ = ["samples_by_workers"]
 
@@ -17,11 +21,14 @@ __all__ = ["samples_by_workers"]
 _SECONDS = 0.05
 _BYTES = 4 << 20
 
+# What never changes, and can be sent.
+_FIXED = (str, bytes, int, float, np.generic, datetime.date, datetime.timedelta)
+
 
 class _Made(NamedTuple):
     """The samples of a range, up to the first that failed."""
 
-    samples: list[Any]
+    samples: list[dict[str, Any]]
     seconds: float
     size: int
     failure: Failure | None
@@ -33,27 +40,31 @@ class _Task:
     def __init__(self, source: Any) -> None:
         self._source = source
 
+    def __repr__(self) -> str:
+        return f"the source {self._source.name!r}"
+
     def __call__(self, numbers: range) -> _Made:
         began = time.perf_counter()
-        samples: list[Any] = []
+        samples: list[dict[str, Any]] = []
         failure = None
         try:
             for number in numbers:
-                samples.append(_own(self._source[number]))
+                samples.append(_own(self._source[number], number))
         except BaseException as error:
             failure = described(error)
-        size = sum(_size(value) for s in samples if isinstance(s, dict) for value in s.values())
+        size = sum(_size(value) for sample in samples for value in sample.values())
         return _Made(samples, time.perf_counter() - began, size, failure)
 
 
-def samples_by_workers(source: Any, start: int, workers: int) -> Generator[Any, None, None]:
+def samples_by_workers(source: Any, start: int, workers: int) -> Generator[dict[str, Any], None, None]:
     """Yield the samples of a source from number `start` on, as `workers` processes make them.
 
     Raises:
+        StaleCacheError: It has fewer than `start`.
         Exception: What the source raised for a sample, after all samples before it.
         WorkerError: A process died; a note says what it was making.
     """
-    total = len(source)
+    total = size_of(source, start) or 0
     if start == total:
         return
     workers = min(workers, total - start)
@@ -84,19 +95,37 @@ def samples_by_workers(source: Any, start: int, workers: int) -> Generator[Any, 
             raise
 
 
-def _own(sample: Any) -> Any:
-    """Return a sample that stays as it is: a source may fill the same arrays again for the next one."""
+def _own(sample: Any, number: int) -> dict[str, Any]:
+    """Return a sample that stays as it is and can be sent: a source may fill the same arrays again.
+
+    Raises:
+        TypeError: It is no dict, as the writer would say.
+        SchemaError: A value cannot be sent.
+    """
     if not isinstance(sample, dict):
-        return sample
-    return {name: _kept(value) for name, value in sample.items()}
+        raise TypeError(
+            "a sample is a dict of the fields' and columns' names to values, not a "
+            f"{type(sample).__name__} (sample {number})"
+        )
+    return {name: _kept(value, name, number) for name, value in sample.items()}
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: Any, name: str, number: int) -> Any:
     if isinstance(value, np.ndarray | bytearray):
         return value.copy()
-    if isinstance(value, memoryview):
-        # It cannot be pickled.
-        return value.tobytes() if value.ndim == 1 and value.format in ("B", "c") else np.array(value)
+    if value is None or isinstance(value, _FIXED):
+        return value
+    with contextlib.suppress(TypeError, BufferError):
+        # Buffers of other kinds: some change, some cannot be pickled.
+        view = memoryview(value)
+        return view.tobytes() if view.ndim == 1 and view.format in ("B", "c") else np.array(view)
+    try:
+        pickle.dumps(value, 5)
+    except Exception as error:
+        raise SchemaError(
+            f"field {name}, sample {number}: a {type(value).__qualname__} cannot be sent from a worker "
+            f"process: {error}"
+        ) from error
     return value
 
 

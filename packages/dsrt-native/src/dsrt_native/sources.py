@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-from dsrt_format import StaleCacheError
+from dsrt_format import SchemaError, StaleCacheError
 
-__all__ = ["Source", "check_source", "has_random_access", "samples_from", "size_of"]
+__all__ = ["Source", "check_source", "has_random_access", "miscounted", "samples_from", "size_of"]
 
 
 @runtime_checkable
@@ -15,8 +15,9 @@ class Source(Protocol):
 
     Samples come from ``__iter__``, or, where there is none, from ``__getitem__`` with 0, 1, ... up to
     ``__len__``. Each is one flat dict with a value for every field and every metadata column; the schema says
-    which is which. A source with ``__len__`` also gets a progress bar that knows its end. Worker processes
-    need ``__getitem__`` and ``__len__``, and a source that can be pickled.
+    which is which. A source with ``__len__`` also gets a progress bar that knows its end, and has exactly so
+    many samples: to end earlier or later is an error. Worker processes need ``__getitem__`` and ``__len__``,
+    and a source that can be pickled. Where there is ``__iter__``, too, both ways give the same samples.
 
     A build that goes on after a crash asks for the samples behind the durable ones: by ``iter_from(i)`` where
     the source has it (an iterable of the samples i, i + 1, ...), else by ``__getitem__``, else by iterating
@@ -64,9 +65,22 @@ def has_random_access(source: Any) -> bool:
     return hasattr(type(source), "__getitem__") and hasattr(type(source), "__len__")
 
 
-def size_of(source: Any) -> int | None:
-    """Return how many samples a source says it has, or None if it does not say."""
-    return len(source) if hasattr(type(source), "__len__") else None
+def size_of(source: Any, start: int) -> int | None:
+    """Return how many samples a source says it has, or None if it does not say.
+
+    Args:
+        source: See `Source`.
+        start: So many samples are durable from an earlier run.
+
+    Raises:
+        StaleCacheError: It has fewer than these.
+    """
+    if not hasattr(type(source), "__len__"):
+        return None
+    size = len(source)
+    if size < start:
+        raise _shrunk(source, size, start)
+    return size
 
 
 def samples_from(source: Any, start: int) -> Iterator[dict[str, Any]]:
@@ -76,14 +90,30 @@ def samples_from(source: Any, start: int) -> Iterator[dict[str, Any]]:
         StaleCacheError: It has fewer than `start`. A source that can only be gone through from its start
             says so at the first `next`.
     """
-    size = size_of(source)
-    if size is not None and size < start:
-        raise _shrunk(source, size, start)
+    size = size_of(source, start)
     if start and hasattr(source, "iter_from"):
         return iter(source.iter_from(start))
     if hasattr(type(source), "__iter__") and not (start and has_random_access(source)):
         return _without(source, start) if start else iter(source)
-    return map(source.__getitem__, range(start, len(source)))
+    return _numbered(source, range(start, size or 0))
+
+
+def miscounted(source: Any, size: int | None, found: str) -> SchemaError:
+    """Return the error about a source that has more or fewer samples than it says.
+
+    One that ends too early, because an iterator inside of it ran out for instance, would be published as if
+    it were whole.
+    """
+    return SchemaError(
+        f"the source {source.name!r} says by __len__ that it has {size} samples, and it {found}. One of the "
+        "two is wrong; a source that does not know how many it has goes without __len__"
+    )
+
+
+def _numbered(source: Any, numbers: range) -> Iterator[dict[str, Any]]:
+    # Not `map`: a StopIteration of the source would end it as if there were no more samples.
+    for number in numbers:
+        yield source[number]
 
 
 def _without(source: Any, start: int) -> Iterator[dict[str, Any]]:
