@@ -267,6 +267,23 @@ def test_a_rebuild_goes_on_and_the_old_cache_stays_until_then(root, whole):
     assert names(root) == ["source"]
 
 
+def test_a_reused_cache_is_rid_of_what_its_run_left_when_it_died_just_after_publishing(root):
+    build(Indexed(root), root)
+    (root / ".source.building").mkdir()
+    (root / ".source.building" / "lock").touch()
+    assert build(Indexed(root), root).status == "reused"
+    assert names(root) == ["source"]
+
+
+def test_reusing_a_cache_leaves_an_unfinished_rebuild_of_it_alone(root):
+    build(Indexed(root), root)
+    ended(Indexed(root, error=LookupError(), fingerprint="b"), root, on_stale="rebuild")
+    assert build(Indexed(root), root).status == "reused"
+    assert names(root) == [".source.building", "source"]
+    result = build(Indexed(root, fingerprint="b"), root, on_stale="rebuild")
+    assert (result.status, result.resumed_from) == ("rebuilt", DURABLE)
+
+
 def test_progress_knows_what_is_of_an_earlier_run(root):
     ended(Indexed(root, error=LookupError()), root)
     seen: list[BuildProgress] = []

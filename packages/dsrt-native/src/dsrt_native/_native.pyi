@@ -188,6 +188,9 @@ def cpus() -> int:
 def leave_locks_to_parent() -> None:
     """In a child of a fork: let go of the copies of the parent's locks, so that they end with the parent."""
 
+def tidy(path: str | PathLike[str]) -> None:
+    """Removes what a writer left beside a cache that died just after publishing it; fails silently."""
+
 def merge(
     parts: list[str],
     path: str | PathLike[str],

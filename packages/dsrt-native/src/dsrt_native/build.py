@@ -18,6 +18,7 @@ from dsrt_format import (
     StaleCacheError,
 )
 from dsrt_format.names import cache_name_problem
+from dsrt_native import _native
 from dsrt_native.arguments import callback, whole, word
 from dsrt_native.cache import Cache
 from dsrt_native.progress import Meter, Report
@@ -132,6 +133,8 @@ def build(
     while True:
         found = _published(path, on_stale)
         if found is not None and _is_wanted(found, source, path, on_stale):
+            # The run that published it may have died before it had removed its work directory.
+            _native.tidy(path)
             return BuildResult(source.name, path, "reused", found.num_samples)
         try:
             writer = CacheWriter(path, source.fields, source.metadata, **options, replace=found is not None)

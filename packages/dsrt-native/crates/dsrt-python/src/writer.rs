@@ -234,3 +234,9 @@ fn closed() -> PyErr {
 pub fn leave_locks_to_parent() {
     dsrt_core::write::leave_locks_to_parent();
 }
+
+/// Removes what a writer left that died just after publishing.
+#[pyfunction]
+pub fn tidy(py: Python<'_>, path: PathBuf) {
+    py.detach(|| dsrt_core::write::tidy(&path));
+}

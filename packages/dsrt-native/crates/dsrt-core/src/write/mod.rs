@@ -51,4 +51,5 @@ pub use plan::{Dictionary, Earlier, Encoding, WriterOptions};
 pub use samples::{Records, Samples};
 pub use train::{DICTIONARY_SIZES, SAMPLE_BYTES, train_dictionary};
 pub use value::{Record, Value, scalar_bytes};
+pub use work::tidy;
 pub use writer::{Published, Writer};

@@ -7,6 +7,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::disk::{Disk, failed, names};
 use super::lock::Lock;
 use super::target::{absolute, check_target, digest_at, look, make_parents, remove_parents, split};
@@ -212,10 +214,22 @@ impl Work {
         if device(&self.path)? == device(self.parent())? {
             return Ok(());
         }
-        Err(Error::new(
-            Kind::Value,
-            format!("{} is on another device than its parent; a cache is published by a rename", self.path.display()),
-        ))
+        let shown = self.path.display();
+        let doing = format!("building in {shown}, which is on another device than its parent: nothing can be renamed");
+        Err(Error::io(doing, Errno::XDEV.into()))
+    }
+}
+
+/// Removes what a writer left beside `target` that died just after it had published it. An unfinished build of another
+/// plan stays, and so does what a living writer works in.
+pub fn tidy(target: &Path) {
+    let left = absolute(target).and_then(|target| {
+        let (parent, name) = split(&target)?;
+        look(&parent.join(format!(".{name}.building")))
+    });
+    if matches!(left, Ok(Some(_))) {
+        // Whatever fails is left to the next writer, who says so: the cache at the target is whole.
+        let _ = Work::open(Disk::default(), target, true);
     }
 }
 

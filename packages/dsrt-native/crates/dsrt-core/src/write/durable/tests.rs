@@ -8,6 +8,7 @@ use crate::write::disk::names;
 use crate::write::plan::tests::{field, options};
 use crate::write::plan::{Dictionary, Earlier};
 use crate::write::value::Value as Cell;
+use crate::write::work::tidy;
 
 fn planned() -> WriterOptions {
     let fields = vec![
@@ -288,6 +289,31 @@ fn a_cache_that_was_published_by_exchange_leaves_nothing_to_resume() {
             options.earlier = Earlier::Ask;
         }
     }
+}
+
+#[test]
+fn what_a_writer_left_that_died_just_after_publishing_is_tidied_up_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("x");
+    let mut options = planned();
+    tidy(&target);
+    assert!(names(root.path()).unwrap().is_empty());
+    for replace in [false, true] {
+        options.replace = replace;
+        let mut durable = fresh(root.path(), &options);
+        seal(&mut durable, 3).unwrap();
+        tidy(&target);
+        durable.complete(&mut || Ok(())).unwrap();
+        show(&durable.work, replace).unwrap();
+        drop(durable);
+        assert_eq!(names(root.path()).unwrap().len(), 2);
+        tidy(&target);
+        assert_eq!(names(root.path()).unwrap(), ["x"]);
+    }
+    options.fingerprint = Some("another".into());
+    left(root.path(), &options, 2);
+    tidy(&target);
+    assert_eq!(open(root.path(), &options).unwrap().resumed(), 5);
 }
 
 #[test]
