@@ -1,6 +1,6 @@
 """Everything people and CI run on this repository, by the same words.
 
-`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `docs`, `usage`, "tests(native)", …
+`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `survival`, `docs`, "tests(native)", …
 """
 
 from __future__ import annotations
@@ -112,6 +112,13 @@ def integration(session: nox.Session) -> None:
     """What crosses packages: native equals reference, every rule in both readers, the documents."""
     install_ours(session, NEEDS["cli"] + ["torch"], *TESTING, "ml_dtypes", "scikit-image")
     session.run("pytest", "tests", "--ignore=tests/usage", *session.posargs)
+
+
+@nox.session
+def survival(session: nox.Session) -> None:
+    """A thousand builds killed, and the other disasters of tests/survival, counted: about an hour."""
+    install_ours(session, NEEDS["native"], "pytest")
+    session.run("python", "-m", "tests.survival", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,22 @@
+"""A short form of what `python -m tests.survival` does a thousand times."""
+
+from tests.survival.kills import Killer
+
+
+def test_builds_killed_at_random_instants_end_byte_identical_and_leave_nothing(nursery, expected, tmp_path):
+    killer = Killer(nursery, expected, tmp_path, seed=1)
+    while killer.counts.kills < 30:
+        killer.build(workers=False)
+    counts = killer.counts
+    print("\n".join(counts.lines()))
+    assert counts.identical == counts.builds
+    assert counts.between * 2 >= counts.kills
+    assert counts.resumes > 0
+
+
+def test_builds_with_worker_processes_do_so_too(nursery, expected, tmp_path):
+    killer = Killer(nursery, expected, tmp_path, seed=2)
+    for _ in range(2):
+        killer.build("images", workers=True)
+    assert killer.counts.identical == 2
+    assert killer.counts.kills >= 1
