@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError as Busy};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::age::{age, date};
 use super::disk::{Disk, DiskFile, failed};
@@ -15,6 +15,8 @@ use crate::error::{Error, Kind, Result};
 
 /// How often a vanished work directory is made anew before giving up; each time another writer has finished.
 const TRIES: usize = 100;
+/// What a holder needs at most, from taking the lock to having left its name there.
+const SIGNING: Duration = Duration::from_millis(20);
 
 /// Descriptors of the locks that this process holds.
 static HELD: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
@@ -143,6 +145,8 @@ fn sign(file: &DiskFile) -> Result<()> {
 }
 
 fn locked(work: &Path, file: &File) -> Error {
+    // Who took it in this moment has not signed yet, and the line of the one before would name the wrong process.
+    std::thread::sleep(SIGNING);
     let mut line = String::new();
     let read = file.take(1000).read_to_string(&mut line);
     let mut words = line.split_whitespace();
