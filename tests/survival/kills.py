@@ -132,7 +132,7 @@ class Killer:
         if which < 0.45:
             time.sleep(choose.uniform(0, pace.first + rest))
         elif which < 0.9:
-            goal = choose.randrange(held, samples)
+            goal = choose.randrange(held, samples + 1)
             until = time.monotonic() + 3 * pace.end
             while (journalled(Path(job.root)) or 0) <= goal and time.monotonic() < until:
                 if not child.read(0.0005) or child.report("done") is not None:
