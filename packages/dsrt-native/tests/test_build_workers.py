@@ -88,6 +88,26 @@ def test_ranges_of_large_samples_stay_at_some_mebibytes(tmp_path, worker_sources
     assert [sample["a"][0] for sample in reference.read(tmp_path / "large")] == list(range(60))
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_range_whose_samples_turn_out_large_ends_early_and_its_rest_is_made_in_order(
+    tmp_path, worker_sources, monkeypatch, workers
+):
+    sizes = []
+
+    class Weighed(ranges.Pool):
+        def take(self) -> Any:
+            made = super().take()
+            sizes.append(sum(sample["a"].nbytes for sample in made.samples))
+            return made
+
+    monkeypatch.setattr(ranges, "Pool", Weighed)
+    build(worker_sources.Growing(), tmp_path, workers=workers)
+    assert max(sizes) <= 17 << 20
+    samples = reference.read(tmp_path / "growing")
+    assert [int(sample["x"]) for sample in samples] == list(range(3100))
+    assert [sample["a"].nbytes for sample in samples] == [3] * 3000 + [1 << 20] * 100
+
+
 @pytest.mark.parametrize("count", [1, 2, 30, 500])
 def test_an_exception_is_raised_after_all_samples_before_it(tmp_path, worker_sources, count):
     seen = []

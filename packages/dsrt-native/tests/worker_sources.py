@@ -164,6 +164,20 @@ class Large:
         return {"a": np.full(1 << 20, i, np.uint8)}
 
 
+class Growing:
+    """Samples of a few bytes, and at the end of 1 MiB."""
+
+    name = "growing"
+    fields: ClassVar = {"x": Dense("int64"), "a": Ragged("uint8", codec="zstd")}
+    metadata: ClassVar = {}
+
+    def __len__(self) -> int:
+        return 3100
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        return {"x": i, "a": np.full(1 << 20 if i >= 3000 else 3, i % 256, np.uint8)}
+
+
 class Text1(Squares):
     """Samples that are no dicts."""
 

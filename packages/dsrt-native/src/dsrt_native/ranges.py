@@ -21,12 +21,17 @@ __all__ = ["samples_by_workers"]
 _SECONDS = 0.05
 _BYTES = 4 << 20
 
+# How much comes is only known from what came before. A range whose samples turn out slower or larger ends
+# here, after one sample at least, and its rest is shared out anew.
+_MOST_SECONDS = 1.0
+_MOST_BYTES = 16 << 20
+
 # What never changes, and can be sent.
 _FIXED = (str, bytes, int, float, np.generic, datetime.date, datetime.timedelta)
 
 
 class _Made(NamedTuple):
-    """The samples of a range, up to the first that failed."""
+    """The samples of a range, up to the first that failed, or as many as are enough for once."""
 
     samples: list[dict[str, Any]]
     seconds: float
@@ -46,14 +51,18 @@ class _Task:
     def __call__(self, numbers: range) -> _Made:
         began = time.perf_counter()
         samples: list[dict[str, Any]] = []
+        seconds, size = 0.0, 0
         failure = None
         try:
             for number in numbers:
                 samples.append(_own(self._source[number], number))
+                size += sum(map(_size, samples[-1].values()))
+                seconds = time.perf_counter() - began
+                if seconds > _MOST_SECONDS or size > _MOST_BYTES:
+                    break
         except BaseException as error:
             failure = described(error)
-        size = sum(_size(value) for sample in samples for value in sample.values())
-        return _Made(samples, time.perf_counter() - began, size, failure)
+        return _Made(samples, seconds, size, failure)
 
 
 def samples_by_workers(source: Any, start: int, workers: int) -> Generator[dict[str, Any], None, None]:
@@ -68,29 +77,45 @@ def samples_by_workers(source: Any, start: int, workers: int) -> Generator[dict[
     if start == total:
         return
     workers = min(workers, total - start)
-    # Those that are outstanding, by the numbers that the pool gives to requests.
-    ranges: dict[int, range] = {}
-    length, ahead, asked = 1, start, 0
+    # What nobody was asked for yet, the next at the end.
+    todo = [range(start, total)]
+    # What is outstanding, by the numbers that the pool gives to requests.
+    asked: dict[int, range] = {}
+    # What came while something before it is missing, by the number of the first sample.
+    early: dict[int, _Made] = {}
+    number, length, requests = start, 1, 0
     with Pool(_Task(source), workers) as pool:
         try:
-            while ahead < total or ranges:
-                while ahead < total and pool.free:
+            while number < total:
+                # Where much is early, only what is missing is asked for: what waits here is bounded.
+                while todo and pool.free and (len(early) < 2 * workers or todo[-1].start == number):
                     # Towards the end less, so that all are busy to the last.
-                    stop = ahead + min(length, -(-(total - ahead) // (2 * workers)))
-                    pool.submit(range(ahead, stop))
-                    ranges[asked] = range(ahead, stop)
-                    ahead, asked = stop, asked + 1
-                made = pool.take()
-                del ranges[next(iter(ranges))]
-                yield from made.samples
-                if made.failure is not None:
-                    raise rebuilt(*made.failure)
-                share = max(made.seconds / _SECONDS, made.size / _BYTES, 1e-6) / len(made.samples)
-                length = max(1, min(int(1 / share), 2 * length))
+                    left = sum(map(len, todo))
+                    numbers = todo.pop()
+                    share = min(length, -(-left // (2 * workers)))
+                    if len(numbers) > share:
+                        todo.append(numbers[share:])
+                    pool.submit(numbers[:share])
+                    asked[requests] = numbers[:share]
+                    requests += 1
+                made: _Made = pool.take()
+                numbers = asked.pop(next(iter(asked)))
+                early[numbers.start] = made
+                if made.samples:
+                    cost = max(made.seconds / _SECONDS, made.size / _BYTES, 1e-6) / len(made.samples)
+                    length = max(1, min(int(1 / cost), 2 * length))
+                if made.failure is None and len(made.samples) < len(numbers):
+                    todo.append(numbers[len(made.samples) :])
+                    todo.sort(key=lambda rest: -rest.start)
+                while (ready := early.pop(number, None)) is not None:
+                    yield from ready.samples
+                    if ready.failure is not None:
+                        raise rebuilt(*ready.failure)
+                    number += len(ready.samples)
         except WorkerError as error:
-            numbers = None if error.batch is None else ranges.get(error.batch)
-            if numbers is not None:
-                which = f" {numbers[0]}" if len(numbers) == 1 else f"s {numbers[0]} to {numbers[-1]}"
+            dead = None if error.batch is None else asked.get(error.batch)
+            if dead is not None:
+                which = f" {dead[0]}" if len(dead) == 1 else f"s {dead[0]} to {dead[-1]}"
                 error.add_note(f"it was making sample{which} of {source.name!r}")
             raise
 
