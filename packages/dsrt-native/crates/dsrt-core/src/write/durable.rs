@@ -10,17 +10,13 @@ use std::sync::Arc;
 use super::disk::Disk;
 use super::file::OutFile;
 use super::journal::Journal;
-use super::metadata::Table;
 use super::plan::{Encoding, WriterOptions};
 use super::planned;
-use super::publish::{settle, show};
 use super::resume::{dictionary_path, tidy};
-use super::sealed::{Sealed, object, string};
+use super::sealed::Sealed;
 use super::size::ManifestSize;
-use super::spill::{self, Spill, SpillMark};
-use super::unfinished::PUBLISHED;
+use super::spill::{Spill, SpillMark};
 use super::work::Work;
-use super::writer::Published;
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::format::checksum;
@@ -29,6 +25,7 @@ use crate::format::json::Value;
 use crate::format::manifest::{CHUNK, FileEntry, Manifest};
 use crate::format::shard::HEADER;
 
+mod completion;
 mod takeover;
 
 /// The durable part of a cache that is being written.
@@ -192,16 +189,6 @@ impl Durable {
         Ok(())
     }
 
-    /// Completes the cache and shows it at the target. `pause` is called now and then; its error ends the run before the
-    /// cache is shown.
-    pub(super) fn publish(mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<Published> {
-        let shown = self.complete(pause).and_then(|()| show(&self.work, self.options.replace));
-        shown.map_err(|error| self.explain(error))?;
-        let (digest, samples) = (self.manifest.digest, self.samples());
-        let warnings = settle(self.work)?;
-        Ok(Published { digest, samples, warnings })
-    }
-
     /// Gives up. Returns how many samples the next run finds; if there are none, everything is removed.
     pub(super) fn abort(self) -> u64 {
         if !self.is_kept() || !self.is_ours() {
@@ -240,25 +227,6 @@ impl Durable {
         self.manifest.samples += shard.samples;
         self.marks.extend(shard.spill);
         self.work.keep(self.is_kept());
-    }
-
-    /// Writes metadata and manifest, and notes which cache is about to be shown.
-    fn complete(&mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        let mut journal = self.journal.take().ok_or_else(ended)?;
-        let (cache, columns) = (self.work.cache(), &self.options.metadata);
-        if !columns.is_empty() {
-            let mut table = Table::create(self.disk(), &cache.join("metadata.arrow"), columns)?;
-            spill::replay(&self.work.spill(), columns.len(), &self.marks, pause, |row| table.push(row))?;
-            self.manifest.metadata = Some(table.finish()?);
-        }
-        let bytes = self.manifest.to_bytes();
-        self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
-        let mut file = OutFile::create(self.disk(), cache.join("manifest.json"))?;
-        file.write(&bytes)?;
-        file.finish()?;
-        self.disk().sync_directory(&cache)?;
-        journal.append(&object([(PUBLISHED, string(&checksum::hex(&self.manifest.digest)))]))?;
-        pause()
     }
 }
 

@@ -1,0 +1,43 @@
+//! The end of a run: metadata and manifest are made, and the cache is shown.
+
+use super::{Durable, ended};
+use crate::error::Result;
+use crate::format::checksum;
+use crate::write::file::OutFile;
+use crate::write::metadata::Table;
+use crate::write::publish::{settle, show};
+use crate::write::sealed::{object, string};
+use crate::write::spill;
+use crate::write::unfinished::PUBLISHED;
+use crate::write::writer::Published;
+
+impl Durable {
+    /// Completes the cache and shows it at the target. `pause` is called now and then; its error ends the run before the
+    /// cache is shown.
+    pub(in crate::write) fn publish(mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<Published> {
+        let shown = self.complete(pause).and_then(|()| show(&self.work, self.options.replace));
+        shown.map_err(|error| self.explain(error))?;
+        let (digest, samples) = (self.manifest.digest, self.samples());
+        let warnings = settle(self.work)?;
+        Ok(Published { digest, samples, warnings })
+    }
+
+    /// Writes metadata and manifest, and notes which cache is about to be shown.
+    pub(super) fn complete(&mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let mut journal = self.journal.take().ok_or_else(ended)?;
+        let (cache, columns) = (self.work.cache(), &self.options.metadata);
+        if !columns.is_empty() {
+            let mut table = Table::create(self.disk(), &cache.join("metadata.arrow"), columns)?;
+            spill::replay(&self.work.spill(), columns.len(), &self.marks, pause, |row| table.push(row))?;
+            self.manifest.metadata = Some(table.finish()?);
+        }
+        let bytes = self.manifest.to_bytes();
+        self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
+        let mut file = OutFile::create(self.disk(), cache.join("manifest.json"))?;
+        file.write(&bytes)?;
+        file.finish()?;
+        self.disk().sync_directory(&cache)?;
+        journal.append(&object([(PUBLISHED, string(&checksum::hex(&self.manifest.digest)))]))?;
+        pause()
+    }
+}
