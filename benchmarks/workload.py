@@ -67,6 +67,14 @@ class Workload:
         return f"{self.title}, {self.codec}: {self.samples:,} samples, {self.bytes / 2**20:,.0f} MiB"
 
     @property
+    def batch_bytes(self) -> int:
+        """Of a batch to write: 4 MiB to store as they are, 64 MiB to compress.
+
+        Either is loaderx's best, which waits for each batch to be written; DSRT does not mind.
+        """
+        return 4 << 20 if self.codec == "raw" else 64 << 20
+
+    @property
     def ragged(self) -> bool:
         """Whether samples differ in length."""
         return self.lengths is not None

@@ -15,9 +15,6 @@ from loaderx.zrecord import Dense, Ragged, RaggedBatch
 from benchmarks.peer import Cannot, Row, Source
 from benchmarks.workload import Batch, Packed, Workload
 
-AT_ONCE = 4 << 20
-"""Bytes of single samples that are collected for one append, which waits until they are written."""
-
 ROWS_AT_ONCE = 4096
 
 
@@ -38,10 +35,10 @@ def _chunks(samples: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
-    """It takes arrays of many samples: they are made of about 4 MiB of samples each."""
+    """It takes arrays of many samples, and waits until they are written: samples are collected to such."""
     joined = RaggedBatch.from_records if workload.ragged else np.stack
     with _created(workload, folder) as store:
-        for chunk in _chunks(samples, max(1, int(AT_ONCE / workload.bytes * workload.samples))):
+        for chunk in _chunks(samples, max(1, int(workload.batch_bytes / workload.bytes * workload.samples))):
             store.append(joined(chunk))
 
 

@@ -19,11 +19,10 @@ from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
 MOST_ROUNDS = 100
-BATCH_BYTES = 4 << 20
 WARMING_BYTES = 16 << 20
 SHARED_MEMORY = Path("/dev/shm")
 
-_WAYS = {"samples": "samples one by one", "batches": f"batches of {BATCH_BYTES >> 20} MiB"}
+_WAYS = {"samples": "samples one by one", "batches": "batches of {} MiB"}
 
 
 def _workload(case: str, smoke: bool) -> Workload:
@@ -37,7 +36,7 @@ def prepare(job: Job) -> None:
         ValueError: What is read is not what was written.
     """
     workload = _workload(job.case, job.smoke)
-    batches = list(workload.batches(BATCH_BYTES))
+    batches = list(workload.batches(workload.batch_bytes))
     for way, write in _ways(load(job.peer), workload, batches).items():
         folder = job.folder / way
         folder.mkdir()
@@ -53,7 +52,7 @@ def measure(job: Job) -> Found:
     """Seconds by way and place, and MiB of the files."""
     workload = _workload(job.case, job.smoke)
     peer = load(job.peer)
-    batches = list(workload.batches(BATCH_BYTES))
+    batches = list(workload.batches(workload.batch_bytes))
     warming = max(1, int(len(batches) * WARMING_BYTES / workload.bytes))
     found: Found = {}
     with _memory(job, workload) as memory:
@@ -133,7 +132,7 @@ def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]
     for way, title in _WAYS.items():
         stored, *places = (figures[f"{way} {figure}"] for figure in ("stored", "memory", "disk"))
         for peer in (peer for peer in PEERS if peer in stored):
-            cells = [title if peer == FIRST else "", table.system(peer)]
+            cells = [title.format(workload.batch_bytes >> 20) if peer == FIRST else "", table.system(peer)]
             size = stored[peer]
             if isinstance(size, str):
                 lines.append(table.row([*cells, size, *[""] * 6]))
