@@ -31,8 +31,9 @@ PEERS = {
         "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler`, with "
         "one worker, which was the fastest number of them, and its default prefetch of 4; no checksums",
         "`append` of 4 MiB at once, with zstd 64: faster than other sizes and than all at once; single "
-        "samples are stacked or packed to as much; `data_shards` 4, the default, which was faster than 1 and 2; a "
-        "thread a core, which is its own choice; metadata are stores of their own; no checksums, no digests, no syncs",
+        "samples are stacked or packed to as much; `data_shards` 4, the default, which was faster than 1 "
+        "and 2; a thread a core, which is its own choice; metadata are stores of their own; no checksums, no "
+        "digests, no syncs",
     ),
     "dataset_rt": About(
         "dataset-rt",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks import table
 from benchmarks.peer import Cannot, Peer, check, load
@@ -21,6 +22,8 @@ CASES = WRITTEN
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
 SHARED_MEMORY = Path("/dev/shm")
+
+FIGURES = "memory", "cpu", "disk", "stored"
 
 _WAYS = {"samples": "samples one by one", "batches": "batches of {} MiB"}
 
@@ -49,7 +52,7 @@ def prepare(job: Job) -> None:
 
 
 def measure(job: Job) -> Found:
-    """Seconds by way and place, and MiB of the files."""
+    """Seconds by way and place, seconds of the CPU, and MiB of the files."""
     workload = _workload(job.case, job.smoke)
     peer = load(job.peer)
     batches = list(workload.batches(workload.batch_bytes))
@@ -62,11 +65,13 @@ def measure(job: Job) -> Found:
                 # Threads are started and allocators warm, as they are in any build worth a measurement.
                 _timed(write, job.folder / "warming")
             except Cannot as reason:
-                found |= {f"{way} {figure}": str(reason) for figure in ("memory", "disk", "stored")}
+                found |= {f"{way} {figure}": str(reason) for figure in FIGURES}
                 continue
-            found[f"{way} memory"], found[f"{way} stored"] = _timed(ways[way], memory / way)
+            in_memory = _timed(ways[way], memory / way)
             os.sync()  # what others left to be written does not count here
-            found[f"{way} disk"], _ = _timed(ways[way], job.folder / way, durable=True)
+            on_disk = _timed(ways[way], job.folder / way, durable=True)
+            figures = in_memory.seconds, in_memory.cpu, on_disk.seconds, in_memory.stored
+            found |= {f"{way} {name}": figure for name, figure in zip(FIGURES, figures, strict=True)}
     return found
 
 
@@ -87,18 +92,24 @@ def _memory(job: Job, workload: Workload) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _timed(write: Callable[[Path], None], folder: Path, durable: bool = False) -> tuple[float, float]:
+class _Cost(NamedTuple):
+    seconds: float
+    cpu: float
+    stored: float
+
+
+def _timed(write: Callable[[Path], None], folder: Path, durable: bool = False) -> _Cost:
     folder.mkdir()
     try:
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         write(folder)
         if durable:
             _sync(folder)
-        seconds = time.perf_counter() - began
+        seconds, cpu = time.perf_counter() - began, time.process_time() - worked
         stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     finally:
         shutil.rmtree(folder)
-    return seconds, stored / 2**20
+    return _Cost(seconds, cpu, stored / 2**20)
 
 
 def _sync(folder: Path) -> None:
@@ -117,8 +128,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "From arrays in memory to a closed store whose content was compared with the truth beforehand. *No",
         "syncs*: on a file system in memory, where a sync costs nothing. *Durable*: on the disk, until every",
         "file is there for good; DSRT syncs its files itself, those of a system that does not are synced by",
-        "the benchmark and the time counts. Both as MiB of payload a second. *x DSRT* is the ratio to DSRT:",
-        "above 1 it is faster. *Stored* is the size of all files.",
+        "the benchmark and the time counts. Both as MiB of payload a second. *CPU*: MiB of payload for each",
+        "second that all threads together worked, without syncs; a busy machine changes it least. *x DSRT*",
+        "is the ratio to DSRT: above 1 it is faster. *Stored* is the size of all files.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(_workload(case, smoke), figures)]
@@ -128,16 +140,16 @@ def report(results: Results, smoke: bool) -> list[str]:
 def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]]) -> list[str]:
     lines = [f"### {workload.heading}{'' if workload.codec == 'raw' else f', level {LEVEL}'}", ""]
     rate = ["spread", "x DSRT"]
-    lines += table.head("input", "system", "no syncs", *rate, "durable", *rate, "stored MiB")
+    lines += table.head("input", "system", "no syncs", *rate, "CPU", *rate, "durable", *rate, "stored MiB")
     for way, title in _WAYS.items():
-        stored, *places = (figures[f"{way} {figure}"] for figure in ("stored", "memory", "disk"))
+        *costs, stored = (figures[f"{way} {figure}"] for figure in FIGURES)
         for peer in (peer for peer in PEERS if peer in stored):
             cells = [title.format(workload.batch_bytes >> 20) if peer == FIRST else "", table.system(peer)]
             size = stored[peer]
             if isinstance(size, str):
-                lines.append(table.row([*cells, size, *[""] * 6]))
+                lines.append(table.row([*cells, size, *[""] * 9]))
                 continue
-            for seconds in places:
+            for seconds in costs:
                 rates = {name: _rates(workload, seconds[name]) for name in {peer, FIRST} & seconds.keys()}
                 cells += [f"{median(rates[peer]):,.0f}", table.spread(rates[peer])]
                 cells.append(table.ratio(rates[peer], rates.get(FIRST)))
