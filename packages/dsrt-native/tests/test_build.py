@@ -270,3 +270,36 @@ def test_an_iterator_that_runs_out_inside_of_a_source_does_not_end_it(tmp_path):
     with pytest.raises(RuntimeError, match="StopIteration"):
         build(Exhausted([1, 2, 3]), tmp_path)
     assert names(tmp_path) == []
+
+
+def test_a_fingerprint_that_cannot_be_made_is_no_missing_one(tmp_path):
+    class Broken(Stream):
+        @property
+        def fingerprint(self) -> str:
+            return self.no_such_attribute
+
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        build(Broken(), tmp_path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("on_stale", ["error", "rebuild", "reuse"])
+def test_a_fingerprint_is_a_str_also_where_a_cache_is_there(tmp_path, on_stale):
+    build(Numbers([1], fingerprint="5"), tmp_path)
+    with pytest.raises(TypeError, match="fingerprint: expected str or None, not 5"):
+        build(Numbers([1], fingerprint=5), tmp_path, on_stale=on_stale)
+    assert values(tmp_path / "numbers") == [1]
+
+
+def test_a_fingerprint_is_asked_for_once(tmp_path):
+    class Expensive(Stream):
+        asked = 0
+
+        @property
+        def fingerprint(self) -> str:
+            self.asked += 1
+            return "a"
+
+    for _ in range(2):
+        build(source := Expensive(), tmp_path)
+        assert source.asked == 1

@@ -40,6 +40,25 @@ def test_one_failing_source_stops_no_other(tmp_path):
     assert (a.error, a.traceback, a.restarted, a.resumed_from) == (None, None, None, 0)
 
 
+def test_a_source_that_cannot_even_say_its_name_stops_no_other(tmp_path):
+    class Nameless(Counting):
+        @property
+        def name(self):
+            raise LookupError("no name")
+
+        @name.setter
+        def name(self, name):
+            pass
+
+    nameless, other = build_all([Nameless("a"), Counting("b")], tmp_path)
+    assert (nameless.name, nameless.status, type(nameless.error)) == (
+        Nameless.__qualname__,
+        "failed",
+        LookupError,
+    )
+    assert other.status == "built"
+
+
 def test_the_error_and_its_traceback_are_kept(tmp_path):
     (result,) = build_all([Counting("b", error=LookupError("no b"))], tmp_path)
     assert repr(result.error) == "LookupError('no b')"

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dsrt_format import Dense
+from dsrt_format import Dense, Manifest
 from dsrt_native import BuildProgress, build
 from dsrt_native.progress import Meter
 
@@ -90,3 +90,16 @@ def test_progress_is_a_function(tmp_path):
     with pytest.raises(TypeError, match="progress=True: expected a function"):
         build(Stream(), tmp_path, progress=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exception_of_the_last_report_says_that_the_cache_is_published(tmp_path):
+    def report(now: BuildProgress) -> None:
+        if (tmp_path / "stream").exists():
+            raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone") as caught:
+        build(Sized(), tmp_path, progress=report)
+    assert caught.value.__notes__ == [
+        f"{tmp_path / 'stream'} is published; only the last report of progress failed"
+    ]
+    assert Manifest.load(tmp_path / "stream").num_samples == 2000

@@ -18,11 +18,20 @@ from dsrt_format import (
     StaleCacheError,
 )
 from dsrt_format.names import cache_name_problem
+from dsrt_format.schema import check_fingerprint
 from dsrt_native import _native
 from dsrt_native.arguments import callback, whole, word
 from dsrt_native.cache import Cache
 from dsrt_native.progress import Meter, Report
-from dsrt_native.sources import Source, check_source, has_random_access, miscounted, samples_from, size_of
+from dsrt_native.sources import (
+    Source,
+    check_source,
+    has_random_access,
+    miscounted,
+    optional,
+    samples_from,
+    size_of,
+)
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
 
 __all__ = ["BuildResult", "build", "build_all"]
@@ -120,10 +129,12 @@ def build(
     if not isinstance(resume, bool):
         raise TypeError(f"resume={resume!r}: expected True or False")
     report = None if progress is None else callback("progress", progress)
+    # Once: it may be made of many files.
+    fingerprint = check_fingerprint(optional(source, "fingerprint"))
     path = Path(root, source.name)
     options = {
-        "fingerprint": getattr(source, "fingerprint", None),
-        "attributes": getattr(source, "attributes", {}),
+        "fingerprint": fingerprint,
+        "attributes": optional(source, "attributes") or {},
         "threads": threads,
         "resume": resume,
         "samples_per_shard": _first(samples_per_shard, source, "samples_per_shard", SAMPLES_PER_SHARD),
@@ -132,7 +143,7 @@ def build(
     tried = False
     while True:
         found = _published(path, on_stale)
-        if found is not None and _is_wanted(found, source, path, on_stale):
+        if found is not None and _is_wanted(found, source.name, fingerprint, path, on_stale):
             # The run that published it may have died before it had removed its work directory.
             _native.tidy(path)
             return BuildResult(source.name, path, "reused", found.num_samples)
@@ -174,8 +185,9 @@ def build_all(sources: Iterable[Source], root: str | os.PathLike[str], **argumen
     inspect.signature(build).bind(None, root, **arguments)
     results: list[BuildResult] = []
     for source in sources:
-        name = str(getattr(source, "name", type(source).__qualname__))
+        name = type(source).__qualname__
         try:
+            name = str(getattr(source, "name", name))
             if any(result.name == name for result in results):
                 raise SchemaError(f"two sources are called {name!r}, and would be built to one place")
             results.append(build(source, root, **arguments))
@@ -188,7 +200,7 @@ def build_all(sources: Iterable[Source], root: str | os.PathLike[str], **argumen
 def _first(argument: int | None, source: Source, name: str, default: int) -> Any:
     if argument is not None:
         return argument
-    wish = getattr(source, name, None)
+    wish = optional(source, name)
     return default if wish is None else wish
 
 
@@ -216,10 +228,9 @@ def _published(path: Path, on_stale: OnStale) -> Manifest | None:
     return manifest
 
 
-def _is_wanted(found: Manifest, source: Source, path: Path, on_stale: OnStale) -> bool:
+def _is_wanted(found: Manifest, name: str, fingerprint: str | None, path: Path, on_stale: OnStale) -> bool:
     """Return whether the cache that is there is to be used; False means that it is to be replaced."""
-    fingerprint = getattr(source, "fingerprint", None)
-    if found.name == source.name and fingerprint is not None and found.fingerprint == fingerprint:
+    if found.name == name and fingerprint is not None and found.fingerprint == fingerprint:
         return True
     if on_stale != "error":
         return on_stale == "reuse"
@@ -234,7 +245,7 @@ def _is_wanted(found: Manifest, source: Source, path: Path, on_stale: OnStale) -
         )
     raise StaleCacheError(
         f"{path} was built from something else: its name is {found.name!r} and its fingerprint "
-        f"{found.fingerprint!r}, the source's are {source.name!r} and {fingerprint!r}. {choices}"
+        f"{found.fingerprint!r}, the source's are {name!r} and {fingerprint!r}. {choices}"
     )
 
 
@@ -258,7 +269,11 @@ def _write(writer: CacheWriter, source: Source, workers: int, report: Report | N
             error.add_note(f"while building {source.name!r} from {kind}, at sample {writer.count}")
             raise
     if meter is not None:
-        meter.tell(writer.count)
+        try:
+            meter.tell(writer.count)
+        except Exception as error:
+            error.add_note(f"{writer.path} is published; only the last report of progress failed")
+            raise
 
 
 def _samples(source: Source, start: int, workers: int) -> Generator[dict[str, Any], None, None]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from dsrt_format import SchemaError, StaleCacheError
 
-__all__ = ["Source", "check_source", "has_random_access", "miscounted", "samples_from", "size_of"]
+__all__ = ["Source", "check_source", "has_random_access", "miscounted", "optional", "samples_from", "size_of"]
 
 
 @runtime_checkable
@@ -58,6 +58,21 @@ def check_source(source: Any) -> None:
             raise TypeError(f"{kind.__qualname__} is no source: it has no attribute {attribute!r}")
     if not (hasattr(kind, "__iter__") or has_random_access(source)):
         raise TypeError(f"{kind.__qualname__} has no samples: it needs __iter__, or __getitem__ and __len__")
+
+
+def optional(source: Any, name: str) -> Any:
+    """Return an optional attribute of a source, or None where it has none.
+
+    Raises:
+        AttributeError: It is a property, and its code raises this: to go on without it would be to keep
+            nothing after a crash, for instance.
+    """
+    try:
+        return getattr(source, name)
+    except AttributeError:
+        if hasattr(type(source), name):
+            raise
+        return None
 
 
 def has_random_access(source: Any) -> bool:
