@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+from collections import deque
 
 import pytest
 
@@ -240,3 +241,24 @@ def test_what_a_task_prints_is_seen_though_the_worker_is_ended(pool_tasks, capfd
         os.kill(pool._members[0].process.pid, 9)
     out, err = capfd.readouterr()
     assert out == err == "hello\n"
+
+
+@pytest.mark.parametrize("where", ["_arrive", "submit"])
+def test_an_interrupt_between_a_message_and_its_note_ends_the_pool(pool, monkeypatch, where):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if where == "submit":
+        for member in pool._members:
+            monkeypatch.setattr(member, "outstanding", Interrupting())
+    else:
+        monkeypatch.setattr(pool, "_arrive", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        list(pool.map([("echo", 1)]))
+    with pytest.raises(RuntimeError, match="the pool is closed"):
+        pool.take()
+
+
+class Interrupting(deque[int]):
+    def append(self, number: int) -> None:
+        raise KeyboardInterrupt

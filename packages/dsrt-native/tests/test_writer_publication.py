@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dsrt_format import Bytes, CacheExistsError, CacheLockedError, Dense, Manifest, reference
-from dsrt_native import CacheWriter
+from dsrt_native import Cache, CacheWriter
 
 ENDLESS = """
 import sys
@@ -279,3 +279,25 @@ def test_a_record_larger_than_a_shard_is_the_last_of_its_shard(tmp_path):
             writer.append({"x": record})
     assert Manifest.load(tmp_path / "x").shards == (2, 1)
     assert [s["x"] for s in reference.read(tmp_path / "x")] == [b"a", large, b"b"]
+
+
+def test_the_count_is_right_wherever_an_interrupt_comes(tmp_path):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    interrupts = 0
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with CacheWriter(tmp_path / "x", {"x": Dense("int64")}) as writer:
+            while interrupts < 300:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.001)
+                    while True:
+                        writer.append({"x": writer.count})
+                except KeyboardInterrupt:
+                    interrupts += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    found = Cache.open(tmp_path / "x").fields["x"][:]
+    np.testing.assert_array_equal(found, np.arange(len(found)))
+    assert len(found) == writer.count

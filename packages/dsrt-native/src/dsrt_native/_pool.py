@@ -116,13 +116,13 @@ class Pool:
             self._wait()
         try:
             member.channel.send("request", self._submitted, packed)
+            member.outstanding.append(self._submitted)
+            self._submitted += 1
         except ConnectionError:
             self._fail(death(member))
         except BaseException:
             self.close()
             raise
-        member.outstanding.append(self._submitted)
-        self._submitted += 1
 
     def take(self) -> Any:
         """Return the reply to the earliest request that was not taken yet; wait for it.
@@ -198,14 +198,14 @@ class Pool:
         spoke = {connections[one] for one in ready if one in connections}
         for member in spoke:
             try:
-                message = member.channel.receive()
+                self._arrive(member, member.channel.receive())
             except (EOFError, ConnectionError):
                 self._fail(death(member))
             except BaseException:
-                # Ctrl-C in the middle of a message: what follows could not be told apart.
+                # Ctrl-C in the middle of a message: what follows could not be told apart, or a reply that has
+                # come would be waited for.
                 self.close()
                 raise
-            self._arrive(member, message)
         for one in ready:
             # What a worker said before it died is heard first.
             if one in sentinels and sentinels[one] not in spoke:

@@ -180,8 +180,13 @@ class CacheWriter:
         native = self._open()
         if self._clocks and isinstance(sample, dict):
             sample = self._with_ticks(sample)
-        native.append(sample)
-        self._count += 1
+        try:
+            native.append(sample)
+            self._count += 1
+        except BaseException:
+            # Ctrl-C may have come between these two lines.
+            self._count = native.count
+            raise
 
     def append_batch(self, columns: Mapping[str, Any] | Any) -> None:
         """Append many samples at once, which gives the same cache as to append them one by one.
@@ -246,10 +251,10 @@ class CacheWriter:
         native, self._native = self._native, None
         if native is None:
             return
+        found: list[str] = []
         try:
             if kind is None:
-                for warning in native.publish()[2]:
-                    warnings.warn(warning, RuntimeWarning, stacklevel=2)
+                found = native.publish()[2]
         except BaseException as failed:
             error = failed
             raise
@@ -259,9 +264,12 @@ class CacheWriter:
             self._durable = native.abort()
             if error is not None:
                 self._say_what_is_kept(error, reached)
+        # Not above: where warnings are errors, this one does not say that the cache was not published.
+        for warning in found:
+            warnings.warn(warning, RuntimeWarning, stacklevel=2)
 
     def _say_what_is_kept(self, error: BaseException, reached: int) -> None:
-        if any("durable" in said for said in (str(error), *getattr(error, "__notes__", []))):
+        if any("samples are durable" in said for said in (str(error), *getattr(error, "__notes__", []))):
             # The engine has said it: the files were the reason, or it was interrupted while publishing.
             return
         if self._durable:
