@@ -1,9 +1,11 @@
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+import dsrt_native
 from dsrt_format.reference import read
 
 SOURCE = """
@@ -120,12 +122,38 @@ def test_workers_and_threads_give_the_same_cache(dsrt, module, tmp_path):
     assert all((Path("shared") / file).read_bytes() == (Path("alone") / file).read_bytes() for file in files)
 
 
-@pytest.mark.parametrize("words", [("--workers", -1), ("--threads", 0)])
+@pytest.mark.parametrize(
+    "words", [("--workers", -1), ("--workers", 1025), ("--threads", 0), ("--threads", 1025)]
+)
 def test_numbers_of_workers_and_threads_are_checked(dsrt, module, words):
     module("sources_i", SOURCE)
     result = dsrt("build", "sources_i:Points", "-o", "caches", *words)
     assert result.exit_code == 2
     assert words[0] in result.stderr
+
+
+def test_workers_need_a_source_with_random_access(dsrt, module, tmp_path):
+    module("sources_r", SOURCE.replace("__getitem__", "from_number"))
+    result = dsrt("build", "sources_r:Points", "-o", "caches", "--workers", 2)
+    assert result.exit_code == 2
+    assert "sources_r:Points has no __getitem__ and __len__" in " ".join(
+        result.stderr.replace("│", " ").split()
+    )
+    assert not (tmp_path / "caches").exists()
+
+
+def test_a_warning_that_the_result_does_not_hold_is_shown(dsrt, module, monkeypatch):
+    module("sources_s", SOURCE)
+    build = dsrt_native.build
+
+    def warned(*args, **arguments):
+        result = build(*args, **arguments)
+        warnings.warn("the cache is published, but its work directory stays", RuntimeWarning, stacklevel=1)
+        return result
+
+    monkeypatch.setattr(dsrt_native, "build", warned)
+    with pytest.warns(RuntimeWarning, match="its work directory stays"):
+        assert dsrt("build", "sources_s:Points", "-o", "caches").exit_code == 0
 
 
 LONG = SOURCE.replace("count=3", "count=11").replace(

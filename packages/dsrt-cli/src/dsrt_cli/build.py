@@ -39,11 +39,14 @@ def build(
         typer.Option(help="A cache with another fingerprint is there: refuse, replace it, or take it."),
     ] = OnStale.ERROR,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that make samples; the source needs random access.")
+        int,
+        typer.Option(min=0, max=1024, help="Processes that make samples; the source needs random access."),
     ] = 0,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Threads that compress, digest and write.  [default: 4, or the CPUs]"),
+        typer.Option(
+            min=1, max=1024, help="Threads that compress, digest and write.  [default: 4, or the CPUs]"
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option(help="Go on from what an earlier run has made durable, or start over.")
@@ -55,9 +58,14 @@ def build(
     """
     native = need("dsrt_native", "native")
     found = load_source(source)
+    if workers and not all(hasattr(type(found), name) for name in ("__getitem__", "__len__")):
+        raise typer.BadParameter(
+            f"{source} has no __getitem__ and __len__, by which processes could share it",
+            param_hint="--workers",
+        )
     with progress(f"building {found.name}") as report, warnings.catch_warnings():
-        # What it warns of is in the result, too.
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module="dsrt_native")
+        # This is in the result, too.
+        warnings.filterwarnings("ignore", "(?s).* samples that an earlier run made durable", RuntimeWarning)
         result = native.build(
             found,
             root,
