@@ -93,6 +93,13 @@ class Locked(Exception):
         raise pickle.PicklingError("never")
 
 
+class Wordy(Exception):
+    """What it is made of is not what it holds: made again from that, it would say it twice."""
+
+    def __init__(self, what):
+        super().__init__(f"bad {what}")
+
+
 class Picky(Exception):
     """An exception that can be pickled but not made again."""
 
@@ -104,6 +111,7 @@ RAISED = {
     "odd": lambda: Odd("no", 7),
     "locked": lambda: Locked("a secret"),
     "picky": lambda: Picky("this", "that"),
+    "wordy": lambda: Wordy("thing"),
     "exit": lambda: SystemExit(3),
     "interrupt": lambda: KeyboardInterrupt(),
     "stop": lambda: StopIteration(5),

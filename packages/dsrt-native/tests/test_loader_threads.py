@@ -8,7 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from dsrt_native.loader import LoaderBase, default_threads
+from dsrt_native.loader import LoaderBase
+from dsrt_native.threads import default_threads
 
 
 class Lending(LoaderBase):

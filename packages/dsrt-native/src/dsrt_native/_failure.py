@@ -4,7 +4,7 @@ import contextlib
 import os
 import pickle
 import traceback
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = ["Failure", "described", "rebuilt"]
 
@@ -22,18 +22,20 @@ def described(error: BaseException) -> Failure:
     # An end of the process or of an iteration that a task asks for must not end those of the parent.
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         with contextlib.suppress(Exception):
-            candidate = pickle.dumps(error, 5)
-            if type(pickle.loads(candidate)) is type(error):
+            # An exception is made again by calling its class, which may make other arguments of those.
+            candidate = pickle.dumps((error, error.args), 5)
+            if type(pickle.loads(candidate)[0]) is type(error):
                 pickled = candidate
     return pickled, words, f"in worker process {os.getpid()}:\n{text}"
 
 
 def rebuilt(pickled: bytes | None, words: str, trace: str) -> Exception:
     """Return an exception made again; a RuntimeError where it cannot be."""
-    error: object = None
+    error: Any = None
     if pickled is not None:
         try:
-            error = pickle.loads(pickled)
+            error, args = pickle.loads(pickled)
+            error.args = args
         except Exception as failure:
             words = f"{words} (which cannot be unpickled here: {failure})"
     if not isinstance(error, Exception):

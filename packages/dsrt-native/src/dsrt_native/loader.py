@@ -9,9 +9,8 @@ from dsrt_native.batch import Batch, arrays
 from dsrt_native.gather import Errors
 from dsrt_native.population import HasPopulation
 from dsrt_native.stream import Last, LoaderBase, LoaderStats, Order
-from dsrt_native.threads import default_threads
 
-__all__ = ["Loader", "LoaderBase", "LoaderStats", "default_threads"]
+__all__ = ["Loader", "LoaderBase", "LoaderStats"]
 
 
 class Loader(LoaderBase):
