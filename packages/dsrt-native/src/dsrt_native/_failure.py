@@ -4,12 +4,12 @@ import contextlib
 import os
 import pickle
 import traceback
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 __all__ = ["Failure", "described", "rebuilt"]
 
 Failure: TypeAlias = tuple[bytes | None, str, str]
-"""The exception pickled, if that is possible; in words; and where it came from."""
+"""The exception and its arguments pickled, if that is possible; in words; and where it came from."""
 
 
 def described(error: BaseException) -> Failure:
@@ -31,14 +31,16 @@ def described(error: BaseException) -> Failure:
 
 def rebuilt(pickled: bytes | None, words: str, trace: str) -> Exception:
     """Return an exception made again; a RuntimeError where it cannot be."""
-    error: Any = None
+    error = None
     if pickled is not None:
         try:
-            error, args = pickle.loads(pickled)
-            error.args = args
+            again, args = pickle.loads(pickled)
+            if isinstance(again, Exception):
+                again.args = args
+                error = again
         except Exception as failure:
             words = f"{words} (which cannot be unpickled here: {failure})"
-    if not isinstance(error, Exception):
+    if error is None:
         error = RuntimeError(words)
     error.add_note(trace)
     return error
