@@ -29,15 +29,17 @@ def names(root: Path) -> list[str]:
     return sorted(one.name for one in root.iterdir())
 
 
-def journalled(root: Path) -> int | None:
-    """Return how many samples the journal says are durable; None without a journal that names a plan."""
+def journalled(root: Path, fingerprint: str | None = None) -> int:
+    """Return how many samples the journal says are durable, of any plan or of the one with a fingerprint."""
     try:
         lines = (root / WORK / "journal").read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:
-        return None
+        return 0
     good = []
     for line in lines:
         if len(line) < 9 or line[:8] != b"%08x" % google_crc32c.value(line[9:]):
             break
         good.append(json.loads(line[9:]))
-    return sum(entry.get("samples", 0) for entry in good[1:]) if good else None
+    if not good or (fingerprint is not None and good[0]["fingerprint"] != fingerprint):
+        return 0
+    return sum(entry.get("samples", 0) for entry in good[1:])

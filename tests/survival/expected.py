@@ -68,7 +68,7 @@ class Expected:
         assert opened is not None, child.end()
         last = first = None
         while child.read(0.001) and child.report("done") is None:
-            durable = journalled(root) or 0
+            durable = journalled(root)
             now = time.monotonic()
             first = now if first is None and durable > 0 else first
             last = now if last is None and durable == RECIPES[job.recipe].samples else last

@@ -111,7 +111,7 @@ class FullDisks:
         named = re.search(rf"{re.escape(str(root))}/([^:;]*)", failed["message"])
         assert named is not None, child
         counts.files[_kind(named[1])] += 1
-        durable = journalled(root) or 0
+        durable = journalled(root)
         said = re.search(r"(\d+) samples are durable", failed["message"])
         assert (int(said[1]) if said else 0) == durable, child
         if old:

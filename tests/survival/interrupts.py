@@ -51,25 +51,39 @@ class Interrupter:
         root = self._place / "interrupted"
         root.mkdir()
         way = "build" if workers else choose.choice(["build", "append", "batch"])
-        job = Job(str(root), recipe, fingerprint=choose.random() < 0.9, way=way, workers=2 if workers else 0)
+        early = not at_the_end and choose.random() < 0.1
+        job = Job(
+            str(root),
+            recipe,
+            fingerprint=choose.random() < 0.9,
+            way=way,
+            workers=2 if workers else 0,
+            gated=early,
+        )
         pace = self._expected.pace(recipe, workers=workers)
         child = self._nursery.start(job)
-        child.wait_for("open")
-        time.sleep(choose.uniform(pace.last if at_the_end else 0, pace.end * 1.05))
+        if early:
+            # In the middle of locking, recovering and planning.
+            time.sleep(0.05)
+            child.start()
+            time.sleep(choose.uniform(0, 0.02))
+        else:
+            child.wait_for("open")
+            time.sleep(choose.uniform(pace.last if at_the_end else 0, pace.end * 1.05))
         # A terminal sends it to every process of the group, kill to one.
         child.send(signal.SIGINT, group=choose.random() < 0.5)
         child.end()
         counts.sent += 1
         counts.with_workers += workers
         wanted = self._expected.image(recipe, fingerprint=job.fingerprint)
-        durable = journalled(root) or 0
+        durable = journalled(root)
         published = (root / TARGET).exists()
         assert not published or image(root / TARGET) == wanted, child
         failed = child.report("failed")
         if failed is not None:
             assert failed["kind"] == "KeyboardInterrupt", child
             assert published or durable >= (child.durable if job.fingerprint else 0), child
-            assert job.fingerprint or names(root) in ([], [TARGET]), child
+            assert job.fingerprint or not root.exists() or names(root) in ([], [TARGET]), child
             share = "all" if durable == RECIPES[recipe].samples else "some" if durable else "none"
             counts.outcomes["published" if published else f"kept {share}"] += 1
         else:

@@ -68,10 +68,10 @@ def run(job: Job) -> int:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     warnings.simplefilter("always")
     warnings.showwarning = lambda message, *_: report("warned", message=str(message))
-    if job.gated:
-        sys.stdin.readline()
     _limit(job)
     try:
+        if job.gated:
+            sys.stdin.readline()
         if job.way == "build":
             _build(job)
         elif job.way == "merge":

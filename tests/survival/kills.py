@@ -28,6 +28,7 @@ class KillCounts:
     between: int = 0
     identical: int = 0
     resumes: int = 0
+    restarts: int = 0
     most_in_a_row: int = 0
     targets: collections.Counter[str] = field(default_factory=collections.Counter)
     shares: list[int] = field(default_factory=lambda: [0] * 10)
@@ -49,6 +50,7 @@ class KillCounts:
             f"  0 < durable < all at {self.between} of {self.kills} kills",
             f"  after a kill the target was: {targets}",
             f"  {self.resumes} runs went on from durable samples of a killed one",
+            f"  {self.restarts} started over and said why: another version of the source, or no fingerprint",
             f"  {self.identical} of {self.builds} builds byte-identical in the end, nothing left beside them",
             "  durable share at the kill:",
             *bars,
@@ -78,7 +80,12 @@ class Killer:
         in_a_row = 0
         while True:
             job = self._job(root, recipe, version, fingerprint, workers)
-            held, state = journalled(root) or 0, self._state(root, job, old)
+            state = self._state(root, job, old)
+            if in_a_row and state != "new" and choose.random() < 0.06:
+                # The preprocessing has changed meanwhile: what is durable is of no use any more.
+                version = 3
+                job = replace(job, version=version)
+            held = journalled(root, f"{recipe} {version}") if fingerprint else 0
             # Without a fingerprint nobody can know that the cache that is there is the wanted one.
             job = replace(job, rebuild=old is not None or (state == "new" and not fingerprint))
             if state == "new" and fingerprint:
@@ -134,7 +141,7 @@ class Killer:
         elif which < 0.9:
             goal = choose.randrange(held, samples + 1)
             until = time.monotonic() + 3 * pace.end
-            while (journalled(Path(job.root)) or 0) <= goal and time.monotonic() < until:
+            while journalled(Path(job.root)) <= goal and time.monotonic() < until:
                 if not child.read(0.0005) or child.report("done") is not None:
                     return
             time.sleep(choose.uniform(0, 2 * rest / 15))
@@ -153,7 +160,7 @@ class Killer:
 
     def _check_killed(self, child: Child, job: Job, old: int | None) -> None:
         counts, root = self.counts, Path(job.root)
-        state, durable = self._state(root, job, old), journalled(root) or 0
+        state, durable = self._state(root, job, old), journalled(root)
         samples = RECIPES[job.recipe].samples
         counts.kills += 1
         counts.targets[state] += 1
@@ -173,9 +180,9 @@ class Killer:
         """Check what a run says about the samples of the run before."""
         if (opened := child.report("open")) is None:
             return
-        kept = held if job.fingerprint and state != "new" else 0
-        assert opened["resumed"] == kept, f"{held} samples were durable: {child}"
-        self.counts.resumes += kept > 0
+        assert opened["resumed"] == (held if state != "new" else 0), f"{held} samples were durable: {child}"
+        self.counts.resumes += opened["resumed"] > 0
+        self.counts.restarts += any("are discarded" in text for text in child.warnings)
 
     def _check_end(self, child: Child, job: Job) -> None:
         root = Path(job.root)
