@@ -9,9 +9,12 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
 use crate::error::{Error, Result};
+
+/// No writer makes symbolic links or named pipes in a work directory, so none is followed or waited for there.
+const OURS: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits() as i32;
 
 /// One operation that changes what is on a disk, or makes a change durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +91,7 @@ impl Disk {
 
     /// A file that is there, to be written on.
     pub(super) fn open(&self, path: PathBuf) -> Result<DiskFile> {
-        let opened = OpenOptions::new().read(true).write(true).open(&path);
-        let file = opened.map_err(failed("opening", &path))?;
+        let file = open_for_writing(&path).map_err(failed("opening", &path))?;
         Ok(DiskFile { disk: self.clone(), file, path })
     }
 
@@ -125,7 +127,6 @@ impl Disk {
     }
 
     /// Gives a file another name beside the one it has.
-    #[allow(dead_code, reason = "merging parts, which comes next, links their files")]
     pub(super) fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.run(Operation::Link { from, to }, || std::fs::hard_link(from, to))
     }
@@ -172,14 +173,18 @@ pub(super) fn names(path: &Path) -> Result<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-/// Opens a regular file for reading; None if there is none by that name. A named pipe is not waited for.
+/// Opens a file of a work directory that is there.
+pub(super) fn open_for_writing(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(OURS).open(path)
+}
+
+/// Opens a regular file for reading; None if there is none by that name.
 pub(super) fn open_regular(path: &Path) -> Result<Option<File>> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let opened = OpenOptions::new().read(true).custom_flags(OURS).open(path);
     let file = match opened {
         Ok(file) => file,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        // A symbolic link, which no writer makes.
+        // A symbolic link.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => return Ok(None),
         Err(e) => return Err(failed("opening", path)(e)),
     };

@@ -3,10 +3,10 @@
 //! A line is the CRC-32C of its JSON in eight hexadecimal digits, a space, the JSON and a line feed. A line is written
 //! only after all that it names is durable, and counts once it is durable itself.
 
-use std::io::ErrorKind;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, DiskFile, failed};
+use super::disk::{Disk, DiskFile, failed, open_regular};
 use crate::error::Result;
 use crate::format::checksum::crc32c;
 use crate::format::json::Value;
@@ -65,11 +65,10 @@ pub(super) struct Line {
 
 /// The lines of a journal up to the first that is short or fails its checksum (R060). None if there is no journal.
 pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(lines(&bytes)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(failed("reading", path)(e)),
-    }
+    let Some(mut file) = open_regular(path)? else { return Ok(Vec::new()) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed("reading", path))?;
+    Ok(lines(&bytes))
 }
 
 fn to_line(value: &Value) -> Vec<u8> {
@@ -127,6 +126,11 @@ mod tests {
         assert_eq!(lines[0].end * 3, bytes.len() as u64);
         assert!(bytes.starts_with(format!("{:08x} [0,\"", crc32c(br#"[0,"a line\nfeed"]"#)).as_bytes()));
         assert!(read(&root.path().join("nothing")).unwrap().is_empty());
+        std::os::unix::fs::symlink("journal", root.path().join("link")).unwrap();
+        assert!(
+            read(&root.path().join("link")).unwrap().is_empty(),
+            "what a link leads to is not cut to its good part"
+        );
     }
 
     #[test]

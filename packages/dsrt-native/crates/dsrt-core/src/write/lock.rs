@@ -1,6 +1,6 @@
 //! The lock of a work directory: one writer per cache, and a dead writer's lock is free.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError as Busy};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::age::{age, date};
-use super::disk::{Disk, DiskFile, failed};
+use super::disk::{Disk, DiskFile, failed, open_for_writing};
 use crate::error::{Error, Kind, Result};
 
 /// How often a vanished work directory is made anew before giving up; each time another writer has finished.
@@ -94,7 +94,7 @@ pub fn leave_locks_to_parent() {
 
 fn open(disk: &Disk, path: &Path) -> std::io::Result<File> {
     match disk.try_create(path, 0o644) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => OpenOptions::new().read(true).write(true).open(path),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => open_for_writing(path),
         created => created,
     }
 }
@@ -213,6 +213,17 @@ mod tests {
         std::os::unix::fs::symlink(directory.path(), &work).unwrap();
         assert_eq!(Lock::acquire(&Disk::default(), &work).err().unwrap().kind(), Kind::Exists);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_lock_file_is_not_written_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let (work, other) = (directory.path().join(".x.building"), directory.path().join("other"));
+        std::fs::create_dir(&work).unwrap();
+        std::fs::write(&other, "of somebody else").unwrap();
+        std::os::unix::fs::symlink(&other, work.join("lock")).unwrap();
+        assert_eq!(Lock::acquire(&Disk::default(), &work).err().unwrap().kind(), Kind::Io);
+        assert_eq!(std::fs::read_to_string(other).unwrap(), "of somebody else");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::disk::{failed, names, open_regular};
 use super::sealed::Sealed;
 use super::spill;
+use super::target::look;
 use super::unfinished::Unfinished;
 use super::work::Work;
 use crate::error::Result;
@@ -14,7 +15,7 @@ use crate::field::Field;
 use crate::format::checksum;
 use crate::format::header;
 use crate::format::manifest::FileEntry;
-use crate::format::shard::HEADER;
+use crate::format::shard::{HEADER, MAX_SAMPLES};
 
 /// The file of a field for a shard.
 pub(super) fn shard_path(work: &Work, field: &Field, shard: u64) -> PathBuf {
@@ -34,6 +35,9 @@ pub(super) fn good_part(
     fields: &[&Field],
     columns: usize,
 ) -> Result<(usize, Option<String>)> {
+    if let Some(path) = elsewhere(work, fields)? {
+        return Ok((0, Some(format!("{} is no directory", path.display()))));
+    }
     let (mut good, mut problem) = (unfinished.shards.len(), None);
     for (number, shard) in unfinished.shards.iter().enumerate() {
         if let Some(found) = shard_problem(work, number as u64, shard, fields, columns)? {
@@ -50,6 +54,17 @@ pub(super) fn good_part(
     Ok((good, problem))
 }
 
+/// A name that should be a directory and is something else: what a link leads to is not ours to tidy up.
+fn elsewhere(work: &Work, fields: &[&Field]) -> Result<Option<PathBuf>> {
+    let of_fields = fields.iter().map(|field| work.fields().join(&*field.name));
+    for path in [work.cache(), work.fields()].into_iter().chain(of_fields) {
+        if look(&path)?.is_some_and(|found| !found.is_dir()) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
 fn shard_problem(
     work: &Work,
     number: u64,
@@ -57,7 +72,8 @@ fn shard_problem(
     fields: &[&Field],
     columns: usize,
 ) -> Result<Option<String>> {
-    if shard.files.len() != fields.len() || shard.spill.is_some() != (columns > 0) || shard.samples == 0 {
+    let is_of_this_plan = shard.files.len() == fields.len() && shard.spill.is_some() == (columns > 0);
+    if !is_of_this_plan || !(1..=MAX_SAMPLES).contains(&shard.samples) {
         return Ok(Some("the journal is of another version".to_owned()));
     }
     for (field, entry) in fields.iter().zip(&shard.files) {

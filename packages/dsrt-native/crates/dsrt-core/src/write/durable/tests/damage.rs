@@ -49,6 +49,19 @@ fn the_good_part_ends_where_a_disk_lied() {
 }
 
 #[test]
+fn nothing_is_removed_through_a_link() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    let (field, elsewhere) = (root.path().join(".x.building/cache/fields/b"), root.path().join("elsewhere"));
+    std::fs::rename(&field, &elsewhere).unwrap();
+    std::fs::write(elsewhere.join("note"), "mine").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &field).unwrap();
+    let durable = open(root.path(), &planned()).unwrap();
+    assert!(durable.is_fresh() && durable.restarted().unwrap().contains("fields/b is no directory"));
+    assert_eq!(names(&elsewhere).unwrap(), ["00000.shard", "00001.shard", "note"]);
+}
+
+#[test]
 fn rows_that_change_before_the_publication_end_the_run_and_not_the_resumable_part() {
     let root = tempfile::tempdir().unwrap();
     let mut durable = fresh(root.path(), &planned());
