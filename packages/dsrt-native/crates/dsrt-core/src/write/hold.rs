@@ -8,15 +8,16 @@ use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::format::codec::filter;
 
-/// So many bytes of all fields together are held at the most: beside images, a field of labels would hold gigabytes.
-const MOST: u64 = 256 << 20;
+/// So many bytes are held at the most, of all fields and of metadata: beside images, a field of labels would hold
+/// gigabytes.
+const MOST: usize = 256 << 20;
 
 /// Blocks that wait, and what for.
 pub(super) struct Hold {
     blocks: Vec<Block>,
     /// Size of the dictionary of each field that is trained, and bytes of its records so far.
     fields: Vec<Option<(usize, u64)>>,
-    total: u64,
+    total: usize,
 }
 
 impl Hold {
@@ -27,11 +28,10 @@ impl Hold {
 
     /// Holds a block, too. Whether that is enough now.
     pub(super) fn add(&mut self, block: Block) -> bool {
+        self.total = self.total.saturating_add(block.size);
         for (field, part) in self.fields.iter_mut().zip(&block.fields) {
-            let bytes = part.bytes.len() as u64;
-            self.total = self.total.saturating_add(bytes);
             if let Some((_, held)) = field {
-                *held = held.saturating_add(bytes);
+                *held = held.saturating_add(part.bytes.len() as u64);
             }
         }
         self.blocks.push(block);
@@ -74,5 +74,27 @@ impl Hold {
     /// What was held, in order.
     pub(super) fn into_blocks(self) -> Vec<Block> {
         self.blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_is_held_when_every_dictionary_has_its_records_or_the_memory_is_used_up() {
+        let block = |bytes: [usize; 3], size| {
+            let mut block = Block::new(3);
+            block.fields.iter_mut().zip(bytes).for_each(|(part, bytes)| part.bytes = vec![0; bytes]);
+            Block { size, ..block }
+        };
+        let hold = || Hold::new([Some(300), None, Some(256)].into_iter());
+        let mut held = hold();
+        assert!(!held.add(block([30_000, 99_999, 25_599], 1 << 20)));
+        assert!(held.add(block([0, 0, 1], 1)));
+        // Whatever it is that takes the memory: other fields, metadata, or the places of many empty records.
+        let mut held = hold();
+        assert!(!held.add(block([0; 3], MOST - 1)));
+        assert!(held.add(block([0; 3], 1)));
     }
 }
