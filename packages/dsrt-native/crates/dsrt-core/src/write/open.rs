@@ -5,7 +5,7 @@ use super::durable::Durable;
 use super::hold::Hold;
 use super::metadata::check_row;
 use super::plan::WriterOptions;
-use super::threads::Threads;
+use super::threads::{Rest, Threads};
 use super::value::{Record, Value, record_problem};
 use super::worker::Plan;
 use super::writer::{Interrupt, Published};
@@ -117,11 +117,11 @@ impl Open {
 
 impl Stage {
     /// Ends the threads, if there are any. `drain` says whether shards that are full are made durable before.
-    pub(super) fn end(self, drain: bool) -> Option<Durable> {
+    pub(super) fn end(self, drain: bool) -> Rest {
         match self {
-            Self::Holding(_, durable) | Self::Idle(durable) => Some(durable),
+            Self::Holding(_, durable) | Self::Idle(durable) => Rest { durable: Some(durable), note: None },
             Self::Running(threads) => threads.stop(drain),
-            Self::Between => None,
+            Self::Between => Rest::default(),
         }
     }
 }

@@ -40,16 +40,11 @@ pub enum Records<'a> {
 
 impl Samples<'_> {
     /// Refuses samples that do not fit; `first` is the number of the first one.
-    pub(super) fn check<'f>(
-        &self,
-        fields: impl ExactSizeIterator<Item = &'f Field>,
-        columns: &Columns,
-        first: u64,
-    ) -> Result<()> {
+    pub(super) fn check(&self, fields: &[Field], columns: &Columns, first: u64) -> Result<()> {
         if self.fields.len() != fields.len() || self.columns.len() != columns.len() {
             return Err(Error::new(Kind::Internal, "samples have other fields or columns than the cache"));
         }
-        for (field, records) in fields.zip(&self.fields) {
+        for (field, records) in fields.iter().zip(&self.fields) {
             records.check(field, self.count, first)?;
         }
         for ((name, kind), values) in columns.iter().zip(&self.columns) {

@@ -18,6 +18,15 @@ use crate::error::{Error, Kind, Result};
 /// How often a caller that waits is asked whether it still wants to.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// What there is when the threads have ended.
+#[derive(Default)]
+pub(super) struct Rest {
+    /// What is durable of a cache that was not published.
+    pub durable: Option<Durable>,
+    /// What became of a publication that nobody waited for any more.
+    pub note: Option<String>,
+}
+
 /// A writer's threads. Dropped, they stop.
 pub(super) struct Threads {
     shared: Arc<Shared>,
@@ -91,25 +100,30 @@ impl Threads {
     }
 
     /// Ends the threads and waits for them: `drain` says whether shards that are full are made durable before.
-    pub(super) fn stop(mut self, drain: bool) -> Option<Durable> {
+    pub(super) fn stop(mut self, drain: bool) -> Rest {
         self.end(drain)
     }
 
-    fn end(&mut self, drain: bool) -> Option<Durable> {
-        let sealer = self.sealer.take()?;
+    fn end(&mut self, drain: bool) -> Rest {
+        let Some(sealer) = self.sealer.take() else { return Rest::default() };
         if self.process != std::process::id() {
             // In a forked child: the threads do not exist, and their locks may be held for ever.
             std::mem::forget(sealer);
             std::mem::forget(std::mem::take(&mut self.workers));
             std::mem::forget(self.shared.clone());
-            return None;
+            return Rest::default();
         }
         self.shared.end(if drain { Ending::Drain } else { Ending::Stop });
         // What a thread that panicked outside of a job has to say was said when it did.
         let durable = sealer.join().ok().flatten();
         self.shared.end(Ending::Stop);
         self.workers.drain(..).for_each(|worker| drop(worker.join()));
-        durable
+        let state = self.shared.lock();
+        let note = match (&state.published, &state.failure) {
+            (Some(_), _) => Some("the cache was published all the same, and is durable".to_owned()),
+            (None, failure) => failure.as_ref().and_then(Error::note).map(str::to_owned),
+        };
+        Rest { durable, note }
     }
 
     fn employ(&mut self, wanted: usize) -> Result<()> {

@@ -13,6 +13,7 @@ use super::hold::Hold;
 use super::open::{Open, Stage, codings, lost};
 use super::plan::{Dictionary, WriterOptions};
 use super::samples::Samples;
+use super::threads::Rest;
 use super::value::{Record, Value};
 use crate::error::{Error, Kind, Result};
 use crate::format::checksum::Digest;
@@ -110,7 +111,7 @@ impl Writer {
     pub fn append_batch(&mut self, samples: &Samples<'_>, interrupt: Interrupt<'_>) -> Result<()> {
         let first = self.samples;
         let open = self.open()?;
-        samples.check(open.fields.iter(), &open.options.metadata, first)?;
+        samples.check(&open.fields, &open.options.metadata, first)?;
         let mut row = Vec::with_capacity(samples.columns.len());
         for place in 0..samples.count {
             self.wait(interrupt)?;
@@ -125,7 +126,7 @@ impl Writer {
     pub fn is_brief(&self, records: &[Record<'_>], row: &[Value<'_>]) -> bool {
         let Some(open) = &self.open else { return true };
         let strings: usize = row.iter().map(|value| value.string_bytes()).sum();
-        let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
+        let bytes: usize = records.iter().map(|record| record.bytes.len() + size_of_val(record.shape)).sum();
         let most = bytes + strings + 64 * (records.len() + row.len());
         bytes.max(strings) <= BRIEF
             && !open.is_full
@@ -158,7 +159,8 @@ impl Writer {
 
     /// Completes the cache and shows it at the target. Success is reported only once it is durable.
     ///
-    /// `interrupt` is called now and then meanwhile; its error ends the run.
+    /// `interrupt` is called now and then meanwhile; its error ends the run. Should the cache be published just then,
+    /// a note on that error says so.
     pub fn publish(mut self, interrupt: Interrupt<'_>) -> Result<Published> {
         self.open()?;
         let mut open = self.open.take().ok_or_else(lost)?;
@@ -177,7 +179,7 @@ impl Writer {
             && let Some(mut open) = self.open.take()
         {
             let drain = open.options.fingerprint.is_some() && open.hand_over().is_ok();
-            self.durable = open.stage.end(drain).map_or(0, Durable::abort);
+            self.durable = open.stage.end(drain).durable.map_or(0, Durable::abort);
         }
         self.durable
     }
@@ -229,11 +231,12 @@ impl Writer {
 
     /// Ends the run after an error, or after it was published.
     fn ended<T>(&mut self, open: Open, result: Result<T>) -> Result<T> {
-        let durable = open.stage.end(false);
-        let error = match (result, &durable) {
-            (Ok(value), _) => return Ok(value),
-            (Err(error), Some(durable)) => durable.explain(error),
-            (Err(error), None) => error,
+        let Rest { durable, note } = open.stage.end(false);
+        let error = match (result, &durable, note) {
+            (Ok(value), ..) => return Ok(value),
+            (Err(error), Some(durable), _) => durable.explain(error),
+            (Err(error), None, Some(note)) => error.with_note(note),
+            (Err(error), None, None) => error,
         };
         self.durable = durable.map_or(0, Durable::abort);
         self.failure = Some(error.to_string());

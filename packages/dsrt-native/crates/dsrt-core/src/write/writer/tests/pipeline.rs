@@ -1,10 +1,15 @@
 //! Threads, blocks and batches against the serial writer: the same files to the last byte.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
 use proptest::prelude::*;
 
 use super::serial::{Cell, Files, Random, Sample, cache};
 use super::*;
-use crate::write::{Encoding, Records};
+use crate::write::{Encoding, Observer, Operation, Records};
 
 /// Options at random: some fields of any kind and codec, and limits that make several shards.
 pub(super) fn some_options(random: &mut Random, most: u64) -> WriterOptions {
@@ -194,4 +199,43 @@ fn whoever_waits_is_asked_whether_to_go_on_and_the_writer_stays_as_it_was() {
     let count = writer.count();
     append(&mut writer, &mut || Ok(())).unwrap();
     assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, count + 1);
+}
+
+/// Holds a cache back in the moment in which it is shown.
+#[derive(Default)]
+struct Gate {
+    is_reached: AtomicBool,
+    is_open: AtomicBool,
+}
+
+impl Observer for Gate {
+    fn operation(&self, operation: &Operation<'_>, run: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        if matches!(operation, Operation::Rename { .. }) {
+            self.is_reached.store(true, SeqCst);
+            while !self.is_open.load(SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+        run()
+    }
+}
+
+#[test]
+fn an_error_that_ends_the_wait_says_that_the_cache_was_published_all_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("x");
+    let gate = Arc::new(Gate::default());
+    let disk = Disk::observed(gate.clone());
+    let mut writer = Writer::create_on(disk, &target, options(vec![byte_field(Codec::Raw)], &[])).unwrap();
+    writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap();
+    let mut stop = || {
+        if !gate.is_reached.load(SeqCst) {
+            return Ok(());
+        }
+        gate.is_open.store(true, SeqCst);
+        Err(Error::new(Kind::State, "stop"))
+    };
+    let error = writer.publish(&mut stop).unwrap_err();
+    assert_eq!(error.to_string(), "stop; the cache was published all the same, and is durable");
+    assert_eq!((manifest(&target).samples, names(root.path())), (1, vec!["x".to_owned()]));
 }
