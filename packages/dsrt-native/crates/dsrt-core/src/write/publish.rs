@@ -7,17 +7,6 @@ use super::target::check_target;
 use super::work::Work;
 use crate::error::{Error, Kind, Result};
 
-/// Renames the finished cache to its target and makes that durable. All files, and the names of the files in the
-/// directories of fields, are durable already.
-///
-/// Returns what went wrong afterwards, while tidying up: the cache is published then.
-#[allow(dead_code, reason = "merging parts, which comes next, publishes by it")]
-pub(super) fn publish(work: Work, replace: bool) -> Result<Vec<String>> {
-    work.sync_names()?;
-    show(&work, replace)?;
-    settle(work)
-}
-
 /// Gives the cache its name. Everything in it is durable, and so is its name in the work directory.
 pub(super) fn show(work: &Work, replace: bool) -> Result<()> {
     let (cache, target) = (work.cache(), work.target());
@@ -35,7 +24,8 @@ pub(super) fn show(work: &Work, replace: bool) -> Result<()> {
     }
 }
 
-/// Makes durable that the cache has its name, and removes the work directory.
+/// Makes durable that the cache has its name, and removes the work directory. Returns what went wrong with the latter:
+/// the cache is published then.
 pub(super) fn settle(mut work: Work) -> Result<Vec<String>> {
     let durable = work.disk().sync_directory(work.parent()).and_then(|()| work.disk().sync_directory(work.path()));
     if let Err(error) = durable {
@@ -83,6 +73,12 @@ mod tests {
     use crate::format::manifest::Manifest;
     use crate::write::disk::Disk;
     use crate::write::plan::tests::empty_manifest;
+
+    fn publish(work: Work, replace: bool) -> Result<Vec<String>> {
+        work.sync_names()?;
+        show(&work, replace)?;
+        settle(work)
+    }
 
     fn work(root: &Path, replace: bool) -> Work {
         let work = Work::open(Disk::default(), &root.join("x"), replace).unwrap();
