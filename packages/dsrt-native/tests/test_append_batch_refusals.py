@@ -52,6 +52,11 @@ BAD: list[tuple[str, Any, str]] = [
     ("tokens", pa.array([[[1]]] * N, pa.list_(pa.list_(pa.int32()))), "List"),
     ("boxes", RaggedArray(np.zeros(N), np.arange(N + 1)), "1 axes, and the field 2"),
     ("boxes", RaggedArray(np.zeros(N), np.arange(N + 1), np.full((N, 2), 3)), "sample 1: 8 bytes .* of 72"),
+    (
+        "boxes",
+        pa.array([[[1.0, 2.0]] * 3, [[3.0, None]], *[[]] * 5], pa.list_(pa.list_(pa.float64(), 2))),
+        "^field boxes, sample 2: a null",
+    ),
     ("data", [b"x", "y"] + [b""] * 5, "^field data, sample 2: .*encode"),
     ("data", np.array([b"x"] * N), "zeros at the end"),
     ("data", pa.array(["x"] * N), "Utf8 is not stored as a field of bytes"),

@@ -116,7 +116,7 @@ fn integers(array: &ArrayRef) -> Vec<Option<i128>> {
 
 /// Records that all have one shape: numbers, or fixed-size lists of them, however deep.
 fn equal_records<'py>(field: &Field, array: &ArrayRef, advice: &str) -> Judged<HeldRecords<'py>> {
-    let (axes, values) = peeled(array, 1)?;
+    let (axes, values) = peeled(array, |place| place)?;
     let bytes = elements(field, &values, array, advice)?;
     let shape = std::iter::once(array.len() as u64).chain(axes).collect();
     Ok(HeldRecords::Packed(HeldRecord { data: Held::Arrow(bytes), shape }))
@@ -134,25 +134,26 @@ fn unequal_records<'py, O: OffsetSizeTrait>(
         return Err(Misfit::of_all("the lists' offsets do not rise within their values".into()));
     }
     let used = values.slice(first, last - first);
-    no_nulls(&*used, |place| places.partition_point(|start| start - first <= place).saturating_sub(1))?;
-    let (axes, inner) = peeled(&used, 1)?;
+    let sample = |place| places.partition_point(|start| start - first <= place).saturating_sub(1);
+    no_nulls(&*used, sample)?;
+    let (axes, inner) = peeled(&used, sample)?;
     let bytes = elements(field, &inner, values, "cast its elements, or use a RaggedArray")?;
-    let width = axes.iter().product::<u64>() as usize * field.dtype.size();
+    let width = axes.iter().fold(field.dtype.size(), |bytes, axis| bytes.saturating_mul(*axis as usize));
     let lengths = places.iter().zip(places.iter().skip(1)).map(|(start, end)| (end - start) as u64);
     let shapes = lengths.flat_map(|length| std::iter::once(length).chain(axes.iter().copied())).collect();
-    let places = places.iter().map(|place| (place - first) * width).collect();
+    let places = places.iter().map(|place| (place - first).saturating_mul(width)).collect();
     HeldRecords::pieces(field, Held::Arrow(bytes), places, shapes, 1 + axes.len())
 }
 
-/// What lies inside fixed-size lists, and the lengths of these. `width` is how many values here belong to a record.
-fn peeled(array: &ArrayRef, width: usize) -> Judged<(Vec<u64>, ArrayRef)> {
-    let (mut axes, mut array, mut width) = (Vec::new(), array.clone(), width);
+/// What lies inside fixed-size lists, and the lengths of these. `sample` says to which sample one of the lists belongs.
+fn peeled(array: &ArrayRef, sample: impl Fn(usize) -> usize) -> Judged<(Vec<u64>, ArrayRef)> {
+    let (mut axes, mut array, mut width) = (Vec::new(), array.clone(), 1usize);
     while let Some(list) = array.as_fixed_size_list_opt() {
         let length = usize::try_from(list.value_length()).unwrap_or(0);
         axes.push(length as u64);
-        width *= length;
+        width = width.saturating_mul(length);
         let inner = list.values().clone();
-        no_nulls(&*inner, |place| place / width.max(1))?;
+        no_nulls(&*inner, |place| sample(place / width.max(1)))?;
         array = inner;
     }
     Ok((axes, array))
