@@ -8,6 +8,9 @@ use zstd_safe::{
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
 
+/// What a record beyond this needed is not kept for the small ones behind it.
+const LARGE: usize = 16 << 20;
+
 /// How the records of one field are encoded. Threads share it.
 pub struct Coding {
     zstd: Option<Zstd>,
@@ -129,6 +132,9 @@ fn refused(doing: &str, code: ErrorCode) -> Error {
 
 fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
     buffer.clear();
+    if buffer.capacity() > LARGE && bytes <= LARGE {
+        *buffer = Vec::new();
+    }
     let reserved = buffer.try_reserve(bytes);
     reserved.map_err(|_| Error::new(Kind::Memory, format!("no memory for {bytes} bytes to encode a record in")))
 }
@@ -176,6 +182,16 @@ mod tests {
             DCtx::create().decompress(&mut back, frame).unwrap();
             assert_eq!(back, record);
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_giant_record_goes_with_the_next_small_one() {
+        let coding = coding(Codec::Zstd, 1, 1, None);
+        let mut encoder = Encoder::default();
+        encoder.encode(&coding, &vec![7; LARGE + 1]).unwrap();
+        assert!(encoder.filtered.capacity() > LARGE && encoder.frame.capacity() > LARGE);
+        encoder.encode(&coding, &[7; 1000]).unwrap();
+        assert!(encoder.filtered.capacity() < LARGE && encoder.frame.capacity() < LARGE);
     }
 
     #[test]
