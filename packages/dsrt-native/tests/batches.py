@@ -10,6 +10,8 @@ import pyarrow as pa
 from dsrt_format import Bytes, Dense, Ragged, Text
 from dsrt_native import CacheWriter
 
+from .directories import files_of
+
 FIELDS = {
     "image": Dense("uint8", (2, 3, 3), codec="zstd", delta=3),
     "scalar": Dense("int16"),
@@ -58,10 +60,6 @@ def batch(n: int = N) -> dict[str, Any]:
         "took": np.arange(n).astype("m8[s]"),
         "weight": random.random(n),
     }
-
-
-def files_of(cache: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(cache)): p.read_bytes() for p in sorted(cache.rglob("*")) if p.is_file()}
 
 
 def one_by_one(path: Path, fields: Any, metadata: Any, columns: dict[str, Any]) -> dict[str, bytes]:

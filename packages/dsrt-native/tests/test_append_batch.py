@@ -9,7 +9,8 @@ from dsrt_format import Bytes, Dense, Ragged, Text, reference
 from dsrt_format.dtypes import ITEMSIZE, numpy_dtype
 from dsrt_native import Cache, CacheWriter, RaggedArray
 
-from .batches import COLUMNS, FIELDS, N, at_once, batch, files_of, one_by_one
+from .batches import COLUMNS, FIELDS, N, at_once, batch, one_by_one
+from .directories import files_of
 
 
 def test_arrays_and_lists_give_the_bytes_of_appending_one_by_one(tmp_path):

@@ -18,6 +18,8 @@ from dsrt_format import (
 )
 from dsrt_native import Source, build
 
+from .directories import names
+
 
 class Numbers:
     """A source with random access."""
@@ -48,10 +50,6 @@ class Stream:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return ({"x": i} for i in range(5))
-
-
-def names(path: Path) -> list[str]:
-    return sorted(p.name for p in path.iterdir())
 
 
 def values(path: Path) -> list[int]:

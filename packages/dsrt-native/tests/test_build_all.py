@@ -5,6 +5,8 @@ import pytest
 from dsrt_format import CacheExistsError, Dense, SchemaError, StaleCacheError, reference
 from dsrt_native import build, build_all
 
+from .directories import names
+
 
 class Counting:
     fields = {"x": Dense("int64")}  # noqa: RUF012  # as people write it
@@ -20,10 +22,6 @@ class Counting:
         if self.error is not None and i == 2:
             raise self.error
         return {"x": i}
-
-
-def names(path):
-    return sorted(p.name for p in path.iterdir())
 
 
 def test_one_failing_source_stops_no_other(tmp_path):

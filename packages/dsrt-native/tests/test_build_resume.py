@@ -12,16 +12,10 @@ import pytest
 from dsrt_format import Dense, Manifest, Ragged, SchemaError, StaleCacheError, WorkerError, reference
 from dsrt_native import BuildProgress, build, build_all
 
+from .directories import files_of, names
+
 COUNT = 30
 DURABLE = 20
-
-
-def files_of(cache: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(cache)): p.read_bytes() for p in sorted(cache.rglob("*")) if p.is_file()}
-
-
-def names(path: Path) -> list[str]:
-    return sorted(p.name for p in path.iterdir()) if path.exists() else []
 
 
 def sealed(root: Path, name: str, shards: int) -> None:

@@ -14,13 +14,7 @@ import pytest
 from dsrt_format import Dense, Manifest, SchemaError, WorkerError, reference
 from dsrt_native import build, ranges
 
-
-def files_of(cache: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(cache)): p.read_bytes() for p in sorted(cache.rglob("*")) if p.is_file()}
-
-
-def names(path: Path) -> list[str]:
-    return sorted(p.name for p in path.iterdir()) if path.exists() else []
+from .directories import files_of, names
 
 
 @pytest.fixture

@@ -16,11 +16,9 @@ from dsrt_format.dtypes import ITEMSIZE, numpy_dtype
 from dsrt_format.validate import validate
 from dsrt_native import CacheWriter
 
+from .directories import files_of
+
 VECTORS = Path(reference.__file__).parents[1] / "vectors" / "example"
-
-
-def files_of(cache: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(cache)): p.read_bytes() for p in sorted(cache.rglob("*")) if p.is_file()}
 
 
 def demo(path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from dsrt_format import Bytes, CacheExistsError, CacheLockedError, Dense, Manifest, reference
 from dsrt_native import Cache, CacheWriter
 
+from .directories import names
+
 ENDLESS = """
 import sys
 from dsrt_format import Bytes
@@ -36,10 +38,6 @@ def start(path: Path) -> "subprocess.Popen[str]":
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
-
-
-def names(path: Path) -> list[str]:
-    return sorted(p.name for p in path.iterdir())
 
 
 def write(path: Path, *values: int, replace: bool = False) -> None:

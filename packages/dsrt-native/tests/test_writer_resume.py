@@ -15,6 +15,8 @@ import pytest
 from dsrt_format import Bytes, CacheExistsError, Dense, Manifest, Ragged, Zstd, reference
 from dsrt_native import CacheWriter
 
+from .directories import files_of, names
+
 FIELDS = {"x": Dense("int64"), "r": Ragged("uint8", codec="zstd")}
 COLUMNS = {"s": "string", "t": "timestamp[us]"}
 
@@ -41,14 +43,6 @@ def end_after(count: int, path: Path, **changed: Any) -> CacheWriter:
             made.append(sample(i))
         raise ZeroDivisionError
     return made
-
-
-def files_of(cache: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(cache)): p.read_bytes() for p in sorted(cache.rglob("*")) if p.is_file()}
-
-
-def names(path: Path) -> list[str]:
-    return sorted(p.name for p in path.iterdir())
 
 
 @pytest.fixture
