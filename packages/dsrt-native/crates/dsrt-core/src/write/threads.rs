@@ -16,7 +16,7 @@ use super::writer::Published;
 use crate::error::{Error, Kind, Result};
 
 /// How often a caller that waits is asked whether it still wants to.
-const PATIENCE: Duration = Duration::from_millis(20);
+pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What there is when the threads have ended.
 #[derive(Default)]

@@ -5,6 +5,7 @@
 //! what was to be written, and a second fsync would report success.
 
 use std::path::Path;
+use std::time::Instant;
 
 use super::block::{BLOCK, Block};
 use super::disk::Disk;
@@ -13,7 +14,7 @@ use super::hold::Hold;
 use super::open::{Open, Stage, codings, lost};
 use super::plan::{Dictionary, WriterOptions};
 use super::samples::Samples;
-use super::threads::Rest;
+use super::threads::{PATIENCE, Rest};
 use super::value::{Record, Value};
 use crate::error::{Error, Kind, Result};
 use crate::format::checksum::Digest;
@@ -107,13 +108,20 @@ impl Writer {
     }
 
     /// Appends many samples, in order. All are judged before one is stored; apart from that it is as if they were
-    /// appended one by one. If `interrupt` fails, [`Writer::count`] says how many were.
+    /// appended one by one. `interrupt` is called now and then even if nothing has to be waited for; if it fails,
+    /// [`Writer::count`] says how many were appended.
     pub fn append_batch(&mut self, samples: &Samples<'_>, interrupt: Interrupt<'_>) -> Result<()> {
         let first = self.samples;
         let open = self.open()?;
         samples.check(&open.fields, &open.options.metadata, first)?;
         let mut row = Vec::with_capacity(samples.columns.len());
+        let mut asked = Instant::now();
         for place in 0..samples.count {
+            // Many short waits make a long one that none of them notices. To look at the clock once a block is enough.
+            if self.open.as_ref().is_some_and(|open| open.block.count == 0) && asked.elapsed() >= PATIENCE {
+                interrupt()?;
+                asked = Instant::now();
+            }
             self.wait(interrupt)?;
             row.clear();
             row.extend(samples.columns.iter().filter_map(|values| values.get(place).copied()));

@@ -201,6 +201,26 @@ fn whoever_waits_is_asked_whether_to_go_on_and_the_writer_stays_as_it_was() {
     assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, count + 1);
 }
 
+#[test]
+fn a_large_batch_is_interrupted_also_if_no_single_wait_is_long() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("x");
+    let mut writer = Writer::create(&target, options(vec![byte_field(Codec::Raw)], &[])).unwrap();
+    // Many small blocks, of which each is written in a moment.
+    writer.open.as_mut().unwrap().block_bytes = 2000;
+    let batch = Samples {
+        count: 300_000,
+        fields: vec![Records::Each { bytes: vec![&[7u8; 30][..]; 300_000], shapes: Vec::new() }],
+        columns: Vec::new(),
+    };
+    let error = writer.append_batch(&batch, &mut || Err(Error::new(Kind::State, "stop"))).unwrap_err();
+    assert_eq!(error.message(), "stop");
+    let count = writer.count();
+    assert!(count < 300_000);
+    writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(())).unwrap();
+    assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, count + 1);
+}
+
 /// Holds a cache back in the moment in which it is shown.
 #[derive(Default)]
 struct Gate {
