@@ -11,29 +11,31 @@ use crate::error::{Error, Kind, Result};
 
 impl Shared {
     /// Seals and publishes. Gives back what it did not publish.
-    pub(super) fn seal(&self, mut durable: Durable) -> Option<Durable> {
-        loop {
+    pub(super) fn seal(&self, durable: Durable) -> Option<Durable> {
+        let mut durable = Some(durable);
+        match caught(|| self.seal_all(&mut durable)) {
+            Ok(()) => self.caller.notify_one(),
+            Err(error) => self.fail(error),
+        }
+        durable
+    }
+
+    fn seal_all(&self, durable: &mut Option<Durable>) -> Result<()> {
+        while let Some(open) = durable {
             match self.next_seal() {
                 Seal::Shard(shard) => {
-                    let samples = shard.samples;
-                    if let Err(error) = caught(|| durable.seal(samples, shard.files, shard.mark)) {
-                        self.fail(error);
-                        return Some(durable);
-                    }
-                    self.durable.fetch_add(samples, Ordering::AcqRel);
+                    open.seal(shard.samples, shard.files, shard.mark)?;
+                    self.durable.fetch_add(shard.samples, Ordering::AcqRel);
                     self.did(Schedule::sealed);
                 }
                 Seal::Publish => {
-                    match caught(|| durable.publish(&mut || self.is_wanted())) {
-                        Ok(published) => self.lock().published = Some(published),
-                        Err(error) => self.fail(error),
-                    }
-                    self.caller.notify_one();
-                    return None;
+                    let published = durable.take().map(|durable| durable.publish(&mut || self.is_wanted()));
+                    self.lock().published = published.transpose()?;
                 }
-                Seal::Stop | Seal::Wait => return Some(durable),
+                Seal::Stop | Seal::Wait => break,
             }
         }
+        Ok(())
     }
 
     fn next_seal(&self) -> Seal {

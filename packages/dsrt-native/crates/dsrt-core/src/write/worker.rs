@@ -58,13 +58,17 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker's life.
+    /// A worker's life. An error ends it, and so does a panic, wherever it is: somebody waits for what it would have done.
     pub(super) fn serve(&self) {
-        let mut encoder = Encoder::default();
-        while let Some(job) = self.claim() {
-            if let Err(error) = caught(|| self.work(job, &mut encoder)) {
-                self.fail(error);
+        let work = || {
+            let mut encoder = Encoder::default();
+            while let Some(job) = self.claim() {
+                self.work(job, &mut encoder)?;
             }
+            Ok(())
+        };
+        if let Err(error) = caught(work) {
+            self.fail(error);
         }
     }
 
