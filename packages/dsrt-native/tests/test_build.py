@@ -301,3 +301,31 @@ def test_a_fingerprint_is_asked_for_once(tmp_path):
     for _ in range(2):
         build(source := Expensive(), tmp_path)
         assert source.asked == 1
+
+
+class OnlyOnce:
+    """A source that is its own iterator."""
+
+    name = "once"
+    fields: ClassVar = {"x": Dense("int64")}
+    metadata: ClassVar[dict[str, str]] = {}
+    fingerprint = "f"
+    samples_per_shard = 2
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def __iter__(self) -> "OnlyOnce":
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        self.next += 1
+        if self.next == 9:
+            raise OSError("gone for a moment")
+        return {"x": self.next}
+
+
+def test_a_source_that_can_be_gone_through_only_once_is_refused_and_not_taken_up_where_it_stands(tmp_path):
+    with pytest.raises(TypeError, match=r"OnlyOnce\.__iter__ returns the source itself"):
+        build(OnlyOnce(), tmp_path)
+    assert names(tmp_path) == []

@@ -55,6 +55,7 @@ def merge(
         SchemaError: A name, fingerprint or attributes that a cache cannot have.
         ValueError: There are no parts, or more files than a manifest can list.
         OSError: A file cannot be read, linked or written.
+        TypeError: `parts` is one path and no list of them, or an argument has another type.
     """
     if isinstance(parts, str | bytes | os.PathLike | Cache):
         raise TypeError(f"parts: expected a list of paths or caches, not {parts!r}")

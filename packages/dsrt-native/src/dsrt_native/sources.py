@@ -104,12 +104,13 @@ def samples_from(source: Any, start: int) -> Iterator[dict[str, Any]]:
     Raises:
         StaleCacheError: It has fewer than `start`. A source that can only be gone through from its start
             says so at the first `next`.
+        TypeError: It is its own iterator.
     """
     size = size_of(source, start)
     if start and hasattr(source, "iter_from"):
         return iter(source.iter_from(start))
     if hasattr(type(source), "__iter__") and not (start and has_random_access(source)):
-        return _without(source, start) if start else iter(source)
+        return _without(source, start) if start else _anew(source)
     return _numbered(source, range(start, size or 0))
 
 
@@ -131,8 +132,19 @@ def _numbered(source: Any, numbers: range) -> Iterator[dict[str, Any]]:
         yield source[number]
 
 
+def _anew(source: Any) -> Iterator[dict[str, Any]]:
+    samples: Iterator[dict[str, Any]] = iter(source)
+    if samples is source:
+        # Nobody knows where it stands: a second run in this process would take later samples for the first.
+        raise TypeError(
+            f"{type(source).__qualname__}.__iter__ returns the source itself, which can be gone through only "
+            "once; have it begin anew each time, as a function with yield does"
+        )
+    return samples
+
+
 def _without(source: Any, start: int) -> Iterator[dict[str, Any]]:
-    samples = iter(source)
+    samples = _anew(source)
     drawn = sum(1 for _ in islice(samples, start))
     if drawn < start:
         raise _shrunk(source, drawn, start)
