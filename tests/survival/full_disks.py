@@ -25,6 +25,8 @@ class FullDiskCounts:
     failed: int = 0
     resumed: int = 0
     identical: int = 0
+    chains: int = 0
+    in_chains: int = 0
     files: collections.Counter[str] = field(default_factory=collections.Counter)
 
     def lines(self, kind: str) -> list[str]:
@@ -34,8 +36,9 @@ class FullDiskCounts:
             f"full disk ({kind}): {self.runs} builds; {self.failed} failed, "
             "with an OSError that names the file and what is durable",
             f"  named: {files}",
-            f"  {self.resumed} next runs went on from durable samples; "
-            f"{self.identical} of {self.failed} ended byte-identical",
+            f"  {self.resumed} next runs went on from durable samples; {self.identical} of "
+            f"{self.failed - self.in_chains} ended byte-identical, and so did {self.chains} chains of runs "
+            f"({self.in_chains} failed) with a little more room each time",
         ]
 
 
@@ -69,7 +72,9 @@ class FullDisks:
             job = Job(str(root), recipe, file_bytes=limit, way=("build", "append", "batch")[limit % 3])
             if self._failed(self._nursery.run(job), job, False, errno.EFBIG) is None:
                 break
+            self.counts.in_chains += 1
         self._complete(job, None)
+        self.counts.chains += 1
         shutil.rmtree(root)
 
     def small(self, recipe: str, options: str, *, old: bool = False) -> None:

@@ -163,7 +163,7 @@ class Killer:
         state, durable = self._state(root, job, old), journalled(root)
         samples = RECIPES[job.recipe].samples
         counts.kills += 1
-        counts.targets[state] += 1
+        counts.targets[state if old is None else f"{state} in a rebuild"] += 1
         if state == "new":
             counts.published += 1
             return
