@@ -64,11 +64,11 @@ class FullDisks:
         self._check(self._nursery.run(job), job, old, errno.EFBIG)
         shutil.rmtree(root)
 
-    def rising(self, recipe: str) -> None:
+    def rising(self, recipe: str, step: int = 1) -> None:
         """Build again and again where files may be a little longer each time, until it is enough."""
         root = self._place / "rising"
         root.mkdir()
-        for limit in self.limits(recipe):
+        for limit in self.limits(recipe)[::step]:
             job = Job(str(root), recipe, file_bytes=limit, way=("build", "append", "batch")[limit % 3])
             if self._failed(self._nursery.run(job), job, False, errno.EFBIG) is None:
                 break

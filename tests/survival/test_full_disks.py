@@ -22,7 +22,7 @@ def test_a_file_that_cannot_grow_ends_the_run_and_the_next_one_goes_on(disks, ol
 
 
 def test_run_after_run_with_a_little_more_room_ends_in_the_same_bytes(disks):
-    disks.rising("tokens")
+    disks.rising("tokens", step=3)
     assert disks.counts.failed > 5
 
 
