@@ -21,6 +21,7 @@ class InterruptCounts:
 
     sent: int = 0
     with_workers: int = 0
+    repeated: int = 0
     outcomes: collections.Counter[str] = field(default_factory=collections.Counter)
     resumed: int = 0
     identical: int = 0
@@ -29,7 +30,8 @@ class InterruptCounts:
         """Return a report."""
         outcomes = ", ".join(f"{name} {count}" for name, count in self.outcomes.most_common())
         return [
-            f"Ctrl-C: {self.sent} builds interrupted, {self.with_workers} of them with two worker processes",
+            f"Ctrl-C: {self.sent} builds interrupted, {self.repeated} of them again and again, "
+            f"{self.with_workers} with two worker processes",
             f"  outcomes: {outcomes}",
             f"  no process left in any; {self.resumed} next runs went on from durable samples; "
             f"{self.identical} ended byte-identical",
@@ -71,7 +73,12 @@ class Interrupter:
             child.wait_for("open")
             time.sleep(choose.uniform(pace.last if at_the_end else 0, pace.end * 1.05))
         # A terminal sends it to every process of the group, kill to one.
-        child.send(signal.SIGINT, group=choose.random() < 0.5)
+        group = choose.random() < 0.5
+        for again in range(choose.choice([1, 1, 1, 2, 4])):
+            # People are impatient.
+            time.sleep(choose.uniform(0, 0.01) if again else 0)
+            child.send(signal.SIGINT, group=group)
+            counts.repeated += again == 1
         child.end()
         counts.sent += 1
         counts.with_workers += workers
@@ -86,6 +93,9 @@ class Interrupter:
             assert job.fingerprint or not root.exists() or names(root) in ([], [TARGET]), child
             share = "all" if durable == RECIPES[recipe].samples else "some" if durable else "none"
             counts.outcomes["published" if published else f"kept {share}"] += 1
+        elif "KeyboardInterrupt" in child.noise:
+            # Another one came where the first was being reported.
+            counts.outcomes["reported by Python"] += 1
         else:
             # It came after the build, where there is nothing to interrupt but the end of the process.
             assert published, child

@@ -79,6 +79,8 @@ def run(job: Job) -> int:
         else:
             _write(job)
     except BaseException as error:
+        # Who presses Ctrl-C again has been heard already.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         known = isinstance(error, DsrtError | OSError | KeyboardInterrupt)
         text = "\n".join([str(error), *getattr(error, "__notes__", [])])
         number = getattr(error, "errno", None)
