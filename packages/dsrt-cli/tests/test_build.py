@@ -80,7 +80,8 @@ def test_a_stale_cache_is_refused_and_replaced_or_taken_when_told(dsrt, module):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("sources_e", "expected a module, a colon and a name"),
+        ("sources_e", "expected a module (no path), a colon and a name"),
+        ("../sources_e:Points", "expected a module (no path), a colon and a name"),
         ("no_such_module:Points", "there is no module 'no_such_module'"),
         ("sources_e.deeper:Points", "there is no module 'sources_e.deeper'"),
         ("sources_e:Pionts", "has no 'Pionts'; sources there: Points, points"),
@@ -104,6 +105,16 @@ def test_an_error_in_the_code_of_a_source_keeps_its_traceback(module, tmp_path):
     assert "sources_f.py" in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert not (tmp_path / "caches" / "points").exists()
+
+
+@pytest.mark.parametrize("code", ["None", "0", "'bye'"])
+def test_a_source_that_ends_the_program_is_a_failure_whatever_code_it_asks_for(dsrt, module, code):
+    ending = SOURCE.replace('"label": i}', f'"label": i if i < 2 else sys.exit({code})}}')
+    module("sources_s", f"import sys\n{ending}")
+    result = dsrt("build", "sources_s:Points", "-o", "caches")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: sources_s:Points ended the program by sys.exit({code})\n")
+    assert not Path("caches/points").exists()
 
 
 def test_a_missing_import_of_a_source_is_not_taken_for_a_missing_module(dsrt, module):

@@ -1,5 +1,6 @@
 """build: built, reused, rebuilt, or refused with what was there left alone."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from dsrt_format import (
     Manifest,
     SchemaError,
     StaleCacheError,
+    Text,
     UnknownVersionError,
     reference,
 )
@@ -329,3 +331,32 @@ def test_a_source_that_can_be_gone_through_only_once_is_refused_and_not_taken_up
     with pytest.raises(TypeError, match=r"OnlyOnce\.__iter__ returns the source itself"):
         build(OnlyOnce(), tmp_path)
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "metadata", "said"),
+    [
+        ({"x": Dense("int32")}, {"half": "int64"}, "'x' is dense int64 () in the cache, and dense int32 ()"),
+        (
+            {"x": Dense("int64"), "y": Text()},
+            {"half": "int64"},
+            "'y' is missing in the cache, and text uint8",
+        ),
+        ({"x": Dense("int64")}, {}, "'half' is metadata int64 in the cache, and missing in the source"),
+        ({"x": Dense("int64")}, {"half": "int8"}, "'half' is metadata int64 in the cache, and metadata int8"),
+    ],
+)
+def test_a_cache_of_the_same_fingerprint_and_another_schema_is_not_reused(tmp_path, fields, metadata, said):
+    build(Numbers([1, 2], fingerprint="f"), tmp_path)
+    other = Numbers([1, 2], fingerprint="f")
+    other.fields, other.metadata = fields, metadata
+    with pytest.raises(StaleCacheError, match=re.escape(said)):
+        build(other, tmp_path)
+    assert build(other, tmp_path, on_stale="reuse").status == "reused"
+
+
+def test_another_codec_does_not_make_a_cache_another_one(tmp_path):
+    build(Numbers([1, 2], fingerprint="f"), tmp_path)
+    other = Numbers([1, 2], fingerprint="f")
+    other.fields = {"x": Dense("int64", codec="zstd")}
+    assert build(other, tmp_path).status == "reused"

@@ -9,7 +9,7 @@ import typer
 
 from dsrt_cli.extras import need
 from dsrt_cli.source import load_source
-from dsrt_cli.terminal import output, printable, progress
+from dsrt_cli.terminal import fail, output, printable, progress
 
 __all__ = ["build"]
 
@@ -66,15 +66,20 @@ def build(
     with progress(f"building {found.name}") as report, warnings.catch_warnings():
         # This is in the result, too.
         warnings.filterwarnings("ignore", "(?s).* samples that an earlier run made durable", RuntimeWarning)
-        result = native.build(
-            found,
-            root,
-            workers=workers,
-            threads=threads,
-            on_stale=on_stale.value,
-            resume=resume,
-            progress=lambda now: report(now.done, now.total, now.rate, now.seconds_left),
-        )
+        try:
+            result = native.build(
+                found,
+                root,
+                workers=workers,
+                threads=threads,
+                on_stale=on_stale.value,
+                resume=resume,
+                progress=lambda now: report(now.done, now.total, now.rate, now.seconds_left),
+            )
+        except SystemExit as error:
+            # Whatever code it asks for: no cache was built.
+            ended = f"{source} ended the program by sys.exit({error.code!r})"
+            fail("\n".join([ended, *getattr(error, "__notes__", [])]))
     kept = f", {result.resumed_from:,} of them from an earlier run" if result.resumed_from else ""
     lines = [f"{result.status}: {result.num_samples:,} samples in {result.path}{kept}"]
     if result.restarted is not None:

@@ -26,8 +26,8 @@ def load_source(words: str) -> Any:
             raised as they are.
     """
     module_name, colon, attribute = words.partition(":")
-    if not (module_name and colon and attribute):
-        raise _bad(f"{words!r}: expected a module, a colon and a name, such as pets:Pets")
+    if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
+        raise _bad(f"{words!r}: expected a module (no path), a colon and a name, such as pets:Pets")
     found: Any = _module(module_name)
     for part in attribute.split("."):
         if not hasattr(found, part):

@@ -5,24 +5,17 @@ import os
 import traceback
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dsrt_format import (
-    CacheExistsError,
-    FormatError,
-    Manifest,
-    NotPublishedError,
-    SchemaError,
-    StaleCacheError,
-)
+from dsrt_format import CacheExistsError, SchemaError
 from dsrt_format.names import cache_name_problem
 from dsrt_format.schema import check_fingerprint
 from dsrt_native import _native
 from dsrt_native.arguments import callback, whole, word
-from dsrt_native.cache import Cache
 from dsrt_native.progress import Meter, Report
+from dsrt_native.published import OnStale, is_wanted, published
 from dsrt_native.sources import (
     Source,
     check_source,
@@ -35,8 +28,6 @@ from dsrt_native.sources import (
 from dsrt_native.writer import SAMPLES_PER_SHARD, SHARD_BYTES, CacheWriter
 
 __all__ = ["BuildResult", "build", "build_all"]
-
-OnStale = Literal["error", "rebuild", "reuse"]
 
 
 @dataclass(frozen=True)
@@ -142,11 +133,11 @@ def build(
     }
     tried = False
     while True:
-        found = _published(path, on_stale)
-        if found is not None and _is_wanted(found, source.name, fingerprint, path, on_stale):
+        found = published(path, on_stale)
+        if found is not None and is_wanted(found, source, fingerprint, on_stale):
             # The run that published it may have died before it had removed its work directory.
             _native.tidy(path)
-            return BuildResult(source.name, path, "reused", found.num_samples)
+            return BuildResult(source.name, path, "reused", found.manifest.num_samples)
         try:
             writer = CacheWriter(path, source.fields, source.metadata, **options, replace=found is not None)
         except CacheExistsError:
@@ -202,51 +193,6 @@ def _first(argument: int | None, source: Source, name: str, default: int) -> Any
         return argument
     wish = optional(source, name)
     return default if wish is None else wish
-
-
-def _published(path: Path, on_stale: OnStale) -> Manifest | None:
-    """Return the manifest of the cache at a path, or None if nothing is there.
-
-    That the files have their lengths is found out, too: what is reused must be whole.
-    """
-    if not os.path.lexists(path):
-        return None
-    try:
-        manifest = Manifest.load(path)
-    except NotPublishedError:
-        raise CacheExistsError(
-            f"{path} exists and is not a cache, so it is left alone; choose another root, or remove it"
-        ) from None
-    try:
-        Cache.open(path).close()
-    except FormatError as error:
-        if on_stale != "rebuild":
-            error.add_note("on_stale='rebuild' replaces this cache, which is not whole")
-            raise
-        # No fingerprint equals this one, so that it is not reused.
-        return replace(manifest, fingerprint=None)
-    return manifest
-
-
-def _is_wanted(found: Manifest, name: str, fingerprint: str | None, path: Path, on_stale: OnStale) -> bool:
-    """Return whether the cache that is there is to be used; False means that it is to be replaced."""
-    if found.name == name and fingerprint is not None and found.fingerprint == fingerprint:
-        return True
-    if on_stale != "error":
-        return on_stale == "reuse"
-    choices = (
-        "on_stale='rebuild' replaces it, on_stale='reuse' takes it as it is, "
-        "and a source of another name is built beside it"
-    )
-    if fingerprint is None:
-        raise CacheExistsError(
-            f"{path} is a published cache, and the source has no fingerprint to compare it by. Give the "
-            f"source one, see dsrt_format.fingerprint; or: {choices}"
-        )
-    raise StaleCacheError(
-        f"{path} was built from something else: its name is {found.name!r} and its fingerprint "
-        f"{found.fingerprint!r}, the source's are {name!r} and {fingerprint!r}. {choices}"
-    )
 
 
 def _write(writer: CacheWriter, source: Source, workers: int, report: Report | None) -> None:
