@@ -117,6 +117,15 @@ def test_a_source_that_ends_the_program_is_a_failure_whatever_code_it_asks_for(d
     assert not Path("caches/points").exists()
 
 
+def test_ctrl_c_says_what_is_kept(dsrt, module):
+    stopped = SOURCE.replace('"label": i}', '"label": i if i < 2 else stop()}')
+    small = stopped.replace('fingerprint = "one"', 'fingerprint = "one"\n    samples_per_shard = 1')
+    module("sources_t", f"{small}\ndef stop():\n    raise KeyboardInterrupt\n")
+    result = dsrt("build", "sources_t:Points", "-o", "caches")
+    assert result.exit_code == 130
+    assert "caches/points: 2 samples are durable; the next run goes on from there" in result.stderr
+
+
 def test_a_missing_import_of_a_source_is_not_taken_for_a_missing_module(dsrt, module):
     module("sources_g", "import surely_not_installed")
     with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):

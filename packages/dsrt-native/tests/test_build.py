@@ -223,6 +223,7 @@ def test_a_cache_that_a_dead_rebuild_had_moved_away_is_found_again(tmp_path):
     ("source", "arguments", "error", "said"),
     [
         (object(), {}, TypeError, "no attribute 'name'"),
+        (Numbers, {}, TypeError, r"Numbers is a class; give an instance of it, Numbers\(\)"),
         (Numbers([1]), {"on_stale": "resume"}, ValueError, "'rebuild'"),
         (Numbers([1], name="a.b"), {}, SchemaError, "name of a cache"),
         (Numbers([1], name="a/b"), {}, SchemaError, "name of a cache"),
@@ -360,3 +361,13 @@ def test_another_codec_does_not_make_a_cache_another_one(tmp_path):
     other = Numbers([1, 2], fingerprint="f")
     other.fields = {"x": Dense("int64", codec="zstd")}
     assert build(other, tmp_path).status == "reused"
+
+
+def test_where_no_shard_was_full_the_notes_say_that_nothing_is_kept_and_what_would_help(tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        build(Numbers([1, 2, "three"], fingerprint="f"), tmp_path)
+    assert caught.value.__notes__[-1] == (
+        "no shard was full, so none of 2 samples is kept; with a smaller samples_per_shard, such as 64, the "
+        "next run would go on from the last full one"
+    )
+    assert names(tmp_path) == []

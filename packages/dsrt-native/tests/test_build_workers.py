@@ -249,6 +249,7 @@ def test_an_unguarded_script_is_told_so_and_leaves_nothing(tmp_path):
     )
     assert done.returncode == 1
     assert '`if __name__ == "__main__":`' in done.stderr
+    assert "CacheLockedError" not in done.stderr
     assert names(tmp_path / "caches") == []
 
 

@@ -1,5 +1,6 @@
 """Programs as people write them: guarded or not, on standard input, with -c, as a module."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -7,7 +8,7 @@ import textwrap
 import pytest
 
 WAYS_OUT = (
-    "in a module",
+    "at the top of a module",
     'guard what the script does with `if __name__ == "__main__":`',
     'start_method="fork"',
 )
@@ -156,7 +157,8 @@ def test_a_death_of_which_the_system_does_not_tell_is_an_error_still(run, method
     line = f"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nuse(os._exit, {method!r})"
     code, _, err = run("script.py", script=guarded(line))
     assert code == 1
-    assert "left while it computed request 0; how, the system does not say" in err
+    # Every worker leaves at its first request, and which one is seen first is chance.
+    assert re.search(r"left while it computed request \d+; how, the system does not say", err), err
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from dsrt_cli.build import build
 from dsrt_cli.inspect import inspect
 from dsrt_cli.query import query
-from dsrt_cli.terminal import fail
+from dsrt_cli.terminal import fail, printable
 from dsrt_cli.verify import verify
 from dsrt_format import DsrtError
 
@@ -30,6 +30,10 @@ class _Commands(TyperGroup):
         except (DsrtError, OSError) as error:
             # Notes say which sample it was, and what is kept.
             fail("\n".join([str(error), *getattr(error, "__notes__", [])]))
+        except KeyboardInterrupt as interrupt:
+            for note in getattr(interrupt, "__notes__", []):
+                typer.echo(printable(note), err=True)
+            raise
 
 
 app = typer.Typer(

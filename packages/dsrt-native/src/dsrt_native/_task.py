@@ -17,9 +17,9 @@ Task: TypeAlias = Callable[[Any], Any]
 Load: TypeAlias = Callable[[], Task]
 
 ADVICE = (
-    "Worker processes import the main script anew, and functions by their names. So put the function in a "
-    'module; guard what the script does with `if __name__ == "__main__":`; or use start_method="fork" where '
-    "there is this argument"
+    "Worker processes import the main script anew, and functions and classes by their names. So put these at "
+    "the top of a module, and keep open files, connections and lambdas out of what is sent; guard what the "
+    'script does with `if __name__ == "__main__":`; or use start_method="fork" where there is this argument'
 )
 
 

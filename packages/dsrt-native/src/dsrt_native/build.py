@@ -119,6 +119,11 @@ def build(
         raise SchemaError(f"{source.name!r} cannot be the name of a cache: {problem}")
     if not isinstance(resume, bool):
         raise TypeError(f"resume={resume!r}: expected True or False")
+    if workers:
+        # Before anything is locked: this may be a worker that imports an unguarded script.
+        from dsrt_native._processes import check
+
+        check()
     report = None if progress is None else callback("progress", progress)
     # Once: it may be made of many files.
     fingerprint = check_fingerprint(optional(source, "fingerprint"))
@@ -146,7 +151,15 @@ def build(
                 raise
             tried = True
         else:
-            _write(writer, source, workers, report)
+            try:
+                _write(writer, source, workers, report)
+            except BaseException as error:
+                if fingerprint is not None and writer.count and not writer.durable_count:
+                    error.add_note(
+                        f"no shard was full, so none of {writer.count} samples is kept; with a smaller "
+                        "samples_per_shard, such as 64, the next run would go on from the last full one"
+                    )
+                raise
             status: Literal["built", "rebuilt"] = "built" if found is None else "rebuilt"
             return BuildResult(
                 source.name,
@@ -196,6 +209,7 @@ def _first(argument: int | None, source: Source, name: str, default: int) -> Any
 
 
 def _write(writer: CacheWriter, source: Source, workers: int, report: Report | None) -> None:
+    meter = None
     with writer:
         try:
             start = writer.resumed_from

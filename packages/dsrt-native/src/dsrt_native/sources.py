@@ -49,9 +49,11 @@ def check_source(source: Any) -> None:
     """Refuse what is no source.
 
     Raises:
-        TypeError: It lacks a name or a schema, or has neither ``__iter__`` nor ``__getitem__`` and
-            ``__len__``.
+        TypeError: It is a class; or it lacks a name or a schema, or has neither ``__iter__`` nor
+            ``__getitem__`` and ``__len__``.
     """
+    if isinstance(source, type):
+        raise TypeError(f"{source.__qualname__} is a class; give an instance of it, {source.__qualname__}()")
     kind = type(source)
     for attribute in ("name", "fields", "metadata"):
         if not hasattr(source, attribute):

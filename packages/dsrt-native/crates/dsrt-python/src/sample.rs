@@ -72,6 +72,10 @@ pub struct HeldRecord<'py> {
 impl<'py> HeldRecord<'py> {
     /// `dtype` is NumPy's for the field's elements, if NumPy has it.
     pub fn take(field: &Field, dtype: Option<&Bound<'py, PyAny>>, value: &Bound<'py, PyAny>) -> Judged<Self> {
+        if value.is_none() {
+            let advice = "store an empty or a zero record, or leave the sample out";
+            return Err(format!("this is None, for which a payload field has no place; {advice}").into());
+        }
         let data = match &field.kind {
             FieldKind::Text => text(value)?,
             FieldKind::Bytes => byte_string(value)?,
