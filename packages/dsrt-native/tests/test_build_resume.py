@@ -236,6 +236,18 @@ def test_another_plan_starts_over_and_says_in_what_it_differs(root, change, said
     assert said in result.restarted
 
 
+def test_a_damaged_journal_starts_over_and_says_so(root, whole):
+    ended(Indexed(root, error=LookupError()), root)
+    journal = root / ".source.building" / "journal"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([b"0", lines[0][1:], *lines[1:]]))
+    with pytest.warns(RuntimeWarning, match=r"line 1 of .*journal is damaged \(R060\)"):
+        result = build(Indexed(root), root)
+    assert (result.num_samples, result.resumed_from) == (COUNT, 0)
+    assert "discarded" in result.restarted
+    assert files_of(result.path) == whole
+
+
 def _with_bytes(self: Indexed, i: int) -> dict[str, Any]:
     return Indexed.__getitem__(self, i) | {"s": b"x"}
 

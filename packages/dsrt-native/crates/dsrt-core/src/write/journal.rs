@@ -63,12 +63,22 @@ pub(super) struct Line {
     pub end: u64,
 }
 
-/// The lines of a journal up to the first that is short or fails its checksum (R060). None if there is no journal.
-pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
-    let Some(mut file) = open_regular(path)? else { return Ok(Vec::new()) };
+/// What was read of a journal.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// The lines up to the first that is short or fails its checksum (R060).
+    pub good: Vec<Line>,
+    /// What sound lines behind that one say. A crash tears the last line at most, so that these were durable once, and
+    /// what lies before them was damaged later.
+    pub behind: Vec<Value>,
+}
+
+/// The lines of a journal. None if there is no journal.
+pub(super) fn read(path: &Path) -> Result<Option<Lines>> {
+    let Some(mut file) = open_regular(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed("reading", path))?;
-    Ok(lines(&bytes))
+    Ok(Some(lines(&bytes)))
 }
 
 fn to_line(value: &Value) -> Vec<u8> {
@@ -80,14 +90,16 @@ fn to_line(value: &Value) -> Vec<u8> {
     line
 }
 
-fn lines(bytes: &[u8]) -> Vec<Line> {
-    let mut end = 0;
-    let pieces = bytes.split_inclusive(|byte| *byte == b'\n');
-    let lines = pieces.map_while(|piece| {
+fn lines(bytes: &[u8]) -> Lines {
+    let (mut end, mut lines) = (0, Lines::default());
+    let mut pieces = bytes.split_inclusive(|byte| *byte == b'\n');
+    for piece in pieces.by_ref() {
+        let Some(value) = from_line(piece) else { break };
         end += piece.len() as u64;
-        Some(Line { value: from_line(piece)?, end })
-    });
-    lines.collect()
+        lines.good.push(Line { value, end });
+    }
+    lines.behind = pieces.filter_map(from_line).collect();
+    lines
 }
 
 /// JSON escapes line feeds, so the first one ends the line.
@@ -120,17 +132,14 @@ mod tests {
     fn lines_come_back_with_their_ends() {
         let root = tempfile::tempdir().unwrap();
         let (path, bytes) = written(root.path(), 3);
-        let lines = read(&path).unwrap();
+        let lines = read(&path).unwrap().unwrap().good;
         assert_eq!(lines.iter().map(|line| line.value.clone()).collect::<Vec<_>>(), [value(0), value(1), value(2)]);
         assert_eq!(lines[2].end, bytes.len() as u64);
         assert_eq!(lines[0].end * 3, bytes.len() as u64);
         assert!(bytes.starts_with(format!("{:08x} [0,\"", crc32c(br#"[0,"a line\nfeed"]"#)).as_bytes()));
-        assert!(read(&root.path().join("nothing")).unwrap().is_empty());
+        assert!(read(&root.path().join("nothing")).unwrap().is_none());
         std::os::unix::fs::symlink("journal", root.path().join("link")).unwrap();
-        assert!(
-            read(&root.path().join("link")).unwrap().is_empty(),
-            "what a link leads to is not cut to its good part"
-        );
+        assert!(read(&root.path().join("link")).unwrap().is_none(), "what a link leads to is not cut to its good part");
     }
 
     #[test]
@@ -139,27 +148,32 @@ mod tests {
         let (_, bytes) = written(root.path(), 3);
         let one = bytes.len() / 3;
         for len in 0..bytes.len() {
-            assert_eq!(lines(&bytes[..len]).len(), len / one, "{len}");
+            let found = lines(&bytes[..len]);
+            assert_eq!((found.good.len(), found.behind.len()), (len / one, 0), "{len}");
         }
         for at in 0..bytes.len() {
             for change in [1, 0x20, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= change;
-                assert_eq!(lines(&damaged).len(), at / one, "byte {at}");
+                let found = lines(&damaged);
+                assert_eq!(found.good.len(), at / one, "byte {at}");
+                // Without its line feed a line takes the one behind it along.
+                let taken = if (at + 1).is_multiple_of(one) { 2 } else { 1 };
+                assert_eq!(found.behind.len(), (3 - at / one).saturating_sub(taken), "byte {at}");
             }
         }
-        assert_eq!(lines(&vec![0; 5000]).len(), 0);
-        assert_eq!(lines(b"00000000 \n").len(), 0);
+        assert_eq!(lines(&vec![0; 5000]).good.len(), 0);
+        assert_eq!(lines(b"00000000 \n").good.len(), 0);
     }
 
     #[test]
     fn a_resumed_journal_goes_on_where_its_good_part_ends() {
         let root = tempfile::tempdir().unwrap();
         let (path, _) = written(root.path(), 3);
-        let end = read(&path).unwrap()[0].end;
+        let end = read(&path).unwrap().unwrap().good[0].end;
         let mut journal = Journal::resume(&Disk::default(), path.clone(), end).unwrap();
         journal.append(&value(7)).unwrap();
-        let found: Vec<_> = read(&path).unwrap().into_iter().map(|line| line.value).collect();
+        let found: Vec<_> = read(&path).unwrap().unwrap().good.into_iter().map(|line| line.value).collect();
         assert_eq!(found, [value(0), value(7)]);
     }
 }

@@ -4,24 +4,27 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::age::age;
-use super::disk::failed;
-use super::journal::{self, Line};
+use super::disk::{failed, names};
+use super::journal::{self, Line, Lines};
 use super::sealed::{Sealed, digest, get};
-use crate::error::Result;
+use super::target::look;
+use crate::error::{Error, Result};
 use crate::format::checksum::Digest;
 use crate::format::json::Value;
 
 /// The key of a line that says which cache is being published.
 pub(super) const PUBLISHED: &str = "published";
 
-/// A cache of which at least one shard is durable.
+/// A cache of which at least one shard is durable, or was: its journal may be damaged.
 pub(super) struct Unfinished {
-    /// The plan it is written by.
+    /// The plan it is written by; null if that is what is damaged.
     pub plan: Value,
-    /// Its durable shards.
+    /// Its durable shards, up to the damage if there is some.
     pub shards: Vec<Sealed>,
     /// Where the line of the plan ends, and that of each shard.
     pub ends: Vec<u64>,
+    /// Why there may be durable shards that cannot be used (R060).
+    pub damage: Option<String>,
     /// The digest of its manifest, once it was about to be published.
     pub published: Option<Digest>,
     /// How long ago the last line was written, in seconds.
@@ -29,30 +32,41 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// What the journal at `path` says. None if there is none, or if no shard is in it.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>> {
-        let mut lines = journal::read(path)?.into_iter();
-        let Some(Line { value: plan, end }) = lines.next() else { return Ok(None) };
-        let (mut shards, mut ends, mut published) = (Vec::new(), vec![end], None);
+    /// What the journal at `path` says of the shards in the directories of `fields`. None if there is none, or if no
+    /// shard was durable.
+    pub(super) fn read(path: &Path, fields: &Path) -> Result<Option<Self>> {
+        let Some(Lines { good, behind }) = journal::read(path)? else { return Ok(None) };
+        let (known, modified) = (good.len(), modified(path)?);
+        let (mut shards, mut ends, mut published, mut damage) = (Vec::new(), Vec::new(), None, None);
+        let mut lines = good.into_iter();
+        let plan = lines.next().map_or(Value::Null, |Line { value, end }| {
+            ends.push(end);
+            value
+        });
         for line in lines {
-            match Sealed::from_json(&line.value) {
-                Some(sealed) if published.is_none() => {
-                    shards.push(sealed);
-                    ends.push(line.end);
-                }
-                _ => {
-                    published = get(&line.value, PUBLISHED).and_then(digest);
-                    break;
-                }
+            if let Some(sealed) = Sealed::from_json(&line.value) {
+                shards.push(sealed);
+                ends.push(line.end);
+                continue;
             }
+            published = digest_of(&line.value);
+            if published.is_none() {
+                let number = ends.len() + 1;
+                damage = Some(format!("line {number} of {} is of another version of DSRT (R060)", path.display()));
+            }
+            break;
         }
-        if shards.is_empty() {
+        // Files of shards are made after the plan is durable.
+        if !behind.is_empty() || (known == 0 && has_shards(fields)?) {
+            published = published.or_else(|| behind.iter().find_map(digest_of));
+            let number = known + 1;
+            damage.get_or_insert_with(|| format!("line {number} of {} is damaged (R060)", path.display()));
+        }
+        if shards.is_empty() && damage.is_none() {
             return Ok(None);
         }
-        let modified =
-            std::fs::metadata(path).and_then(|found| found.modified()).map_err(failed("looking at", path))?;
         let age = SystemTime::now().duration_since(modified).map_or(0, |age| age.as_secs());
-        Ok(Some(Self { plan, shards, ends, published, age }))
+        Ok(Some(Self { plan, shards, ends, damage, published, age }))
     }
 
     /// Its durable samples.
@@ -60,15 +74,46 @@ impl Unfinished {
         samples(&self.shards)
     }
 
-    /// "192 samples that a run made durable 3 h 12 min ago".
+    /// "192 samples that an earlier run made durable, the last of them 3 h 12 min ago".
     pub(super) fn describe(&self) -> String {
-        format!("{} samples that an earlier run made durable, the last of them {} ago", self.samples(), age(self.age))
+        let (samples, age) = (self.samples(), age(self.age));
+        match (samples, &self.damage) {
+            (0, _) => format!("samples, nobody knows how many, that an earlier run made durable until {age} ago"),
+            (_, None) => format!("{samples} samples that an earlier run made durable, the last of them {age} ago"),
+            (_, Some(_)) => format!("{samples} samples and more that an earlier run made durable until {age} ago"),
+        }
     }
 
-    /// Whether it can be gone on with at all.
+    /// Whether it could be gone on with, for all that is known of its plan.
     pub(super) fn has_fingerprint(&self) -> bool {
-        matches!(get(&self.plan, "fingerprint"), Some(Value::Str(_)))
+        matches!(get(&self.plan, "fingerprint"), Some(Value::Str(_))) || self.plan == Value::Null
     }
+}
+
+/// The digest that the line of a publication says.
+fn digest_of(line: &Value) -> Option<Digest> {
+    get(line, PUBLISHED).and_then(digest)
+}
+
+fn modified(path: &Path) -> Result<SystemTime> {
+    std::fs::metadata(path).and_then(|found| found.modified()).map_err(failed("looking at", path))
+}
+
+/// Whether there is a shard of any field.
+fn has_shards(fields: &Path) -> Result<bool> {
+    let is_directory = |path: &Path| Ok::<_, Error>(look(path)?.is_some_and(|found| found.is_dir()));
+    if !is_directory(fields)? {
+        return Ok(false);
+    }
+    for field in names(fields)? {
+        let path = fields.join(field);
+        if is_directory(&path)?
+            && names(&path)?.iter().any(|name| Path::new(name).extension() == Some("shard".as_ref()))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Samples of shards.

@@ -185,7 +185,7 @@ impl Work {
             self.disk.remove_all(&self.old())?;
         }
         if left {
-            self.unfinished = Unfinished::read(&self.journal())?;
+            self.unfinished = Unfinished::read(&self.journal(), &self.fields())?;
         }
         let published = self.unfinished.as_ref().and_then(|unfinished| unfinished.published);
         // After an exchange, what lies in `cache` is the old one.

@@ -33,12 +33,16 @@ impl Durable {
     }
 
     fn judge(&mut self, unfinished: Unfinished) -> Result<Option<Taken>> {
-        let difference = planned::difference(&unfinished.plan, &self.plan);
+        let difference = match unfinished.shards.is_empty() {
+            true => None,
+            false => planned::difference(&unfinished.plan, &self.plan),
+        };
         let not_used = match (self.options.earlier, &difference) {
             (Earlier::Ask, _) if unfinished.has_fingerprint() => {
                 return Err(self.ask(&unfinished, difference.as_deref()));
             }
             (Earlier::Discard, _) => "resume=False".to_owned(),
+            _ if unfinished.shards.is_empty() => unfinished.damage.clone().unwrap_or_default(),
             (_, Some(difference)) => format!("their plan is another one in {difference} (R062)"),
             (_, None) if !unfinished.has_fingerprint() => "a run without fingerprint is not resumed".to_owned(),
             (_, None) => return self.examine(unfinished),
@@ -49,10 +53,16 @@ impl Durable {
 
     /// Durable work is not thrown away, nor gone on with, unless somebody says so.
     fn ask(&self, unfinished: &Unfinished, difference: Option<&str>) -> Error {
-        let then = match (difference, &self.options.fingerprint) {
-            (Some(difference), _) => format!(" (which discards them, too: the plan is another one in {difference})"),
-            (None, None) => " (which discards them, too: there is no fingerprint)".to_owned(),
-            (None, Some(_)) => String::new(),
+        let then = match (difference, &self.options.fingerprint, &unfinished.damage) {
+            (Some(difference), ..) => format!(" (which discards them, too: the plan is another one in {difference})"),
+            (None, None, _) => " (which discards them, too: there is no fingerprint)".to_owned(),
+            (None, Some(_), None) => String::new(),
+            (None, Some(_), Some(damage)) if unfinished.shards.is_empty() => {
+                format!(" (which discards them, too: {damage})")
+            }
+            (None, Some(_), Some(damage)) => {
+                format!(" (from the first {} of them, because {damage})", unfinished.samples())
+            }
         };
         let (path, left) = (self.work.path().display(), unfinished.describe());
         let message =
@@ -87,6 +97,8 @@ impl Durable {
             let kept = samples(unfinished.shards.get(..good).unwrap_or_default());
             let rest = format!("{} of {left} are discarded", all - kept);
             self.restarted = Some(format!("{rest}: {problem} (R061); the disk did not keep what it had confirmed"));
+        } else if let Some(damage) = &unfinished.damage {
+            self.restarted = Some(format!("of {left} all but the first {all} are discarded: {damage}"));
         }
         Ok((good > 0).then_some(Taken { unfinished, good, dictionaries }))
     }

@@ -10,6 +10,7 @@ use crate::write::value::Value as Cell;
 use crate::write::work::tidy;
 
 mod damage;
+mod journal;
 
 fn planned() -> WriterOptions {
     let fields = vec![
