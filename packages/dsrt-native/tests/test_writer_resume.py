@@ -228,6 +228,29 @@ def test_ctrl_c_is_answered_and_says_what_is_kept(tmp_path):
         assert made.resumed_from == said >= 4
 
 
+def test_an_error_after_publication_does_not_speak_of_a_next_run(tmp_path, monkeypatch):
+    made = writer(tmp_path / "x")
+    native = made._native
+
+    class Late:
+        def publish(self) -> None:
+            native.publish()
+            raise KeyboardInterrupt
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(native, name)
+
+    monkeypatch.setattr(made, "_native", Late())
+    for i in range(9):
+        made.append(sample(i))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        made.__exit__(None, None, None)
+    said = "the cache was published all the same, and is durable, with 9 samples"
+    assert caught.value.__notes__ == [f"{tmp_path / 'x'}: {said}"]
+    assert made.durable_count == 9
+    assert names(tmp_path) == ["x"]
+
+
 def test_what_the_handler_of_a_signal_raises_comes_out_of_a_wait(tmp_path):
     class Alarm(Exception):
         pass

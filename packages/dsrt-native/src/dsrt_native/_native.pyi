@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,10 @@ class Writer:
         """Appends the samples of a table, or of a dict of pairs: a word and what it says is there."""
     def publish(self) -> tuple[int, str, list[str]]:
         """Number of samples, digest in hexadecimal, and warnings."""
-    def abort(self) -> int:
-        """Samples that stay durable for a later run."""
+    @property
+    def outcome(self) -> tuple[Literal["kept", "removed", "published", "unsure"], int, bool] | None:
+        """Once it has ended: what became of how many samples, and whether an exception said so already."""
+    def abort(self) -> None: ...
 
 @final
 class ArrowStream:

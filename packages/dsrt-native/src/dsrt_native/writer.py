@@ -251,36 +251,20 @@ class CacheWriter:
         native, self._native = self._native, None
         if native is None:
             return
-        found: list[str] = []
         try:
             if kind is None:
-                found = native.publish()[2]
+                for warning in native.publish()[2]:
+                    # May be an error, if that is how warnings are filtered.
+                    warnings.warn(warning, RuntimeWarning, stacklevel=2)
         except BaseException as failed:
             error = failed
             raise
         finally:
             # Does nothing after publication. Before it, Ctrl-C may have come between two lines.
-            reached = native.durable
-            self._durable = native.abort()
+            native.abort()
+            self._durable = native.durable
             if error is not None:
-                self._say_what_is_kept(error, reached)
-        # Not above: where warnings are errors, this one does not say that the cache was not published.
-        for warning in found:
-            warnings.warn(warning, RuntimeWarning, stacklevel=2)
-
-    def _say_what_is_kept(self, error: BaseException, reached: int) -> None:
-        if any("samples are durable" in said for said in (str(error), *getattr(error, "__notes__", []))):
-            # The engine has said it: the files were the reason, or it was interrupted while publishing.
-            return
-        if self._durable:
-            error.add_note(
-                f"{self._path}: {self._durable} samples are durable; the next run goes on from there"
-            )
-        elif reached:
-            error.add_note(
-                f"{self._path}: {reached} samples were durable and are given up: there is no fingerprint by "
-                "which a later run could know that they are still the same"
-            )
+                _say_what_became(error, self._path, native)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")
@@ -289,3 +273,20 @@ class CacheWriter:
         return (
             f"<CacheWriter {self._path}: {self._count} samples{', closed' if self._native is None else ''}>"
         )
+
+
+def _say_what_became(error: BaseException, path: Path, native: _native.Writer) -> None:
+    """Note on an error what became of the samples, unless an exception of the engine has said it."""
+    if native.outcome is None:
+        return
+    what, samples, is_told = native.outcome
+    if is_told or (what, samples) == ("removed", 0):
+        return
+    said = {
+        "kept": f"{samples} samples are durable; the next run goes on from there",
+        "removed": f"{samples} samples were durable and are given up: there is no fingerprint by which a "
+        "later run could know that they are still the same",
+        "published": f"the cache was published all the same, and is durable, with {samples} samples",
+        "unsure": "the cache is published, but whether it survives a power cut is unknown",
+    }
+    error.add_note(f"{path}: {said[what]}")

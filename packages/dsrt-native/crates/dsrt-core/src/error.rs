@@ -6,6 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::outcome::Outcome;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -66,7 +68,7 @@ struct Inner {
     place: Place,
     message: String,
     source: Option<std::io::Error>,
-    note: Option<String>,
+    outcome: Option<Outcome>,
 }
 
 impl Error {
@@ -78,7 +80,7 @@ impl Error {
             place: Place::default(),
             message: message.into(),
             source: None,
-            note: None,
+            outcome: None,
         }))
     }
 
@@ -126,14 +128,14 @@ impl Error {
 
     /// Says what becomes of the work that this error ended, if nothing is said yet.
     #[must_use]
-    pub fn with_note(mut self, note: impl Into<String>) -> Self {
-        self.0.note.get_or_insert_with(|| note.into());
+    pub fn with_outcome(mut self, outcome: Outcome) -> Self {
+        self.0.outcome.get_or_insert(outcome);
         self
     }
 
     /// What was said of the work that this error ended.
-    pub fn note(&self) -> Option<&str> {
-        self.0.note.as_deref()
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.0.outcome
     }
 
     /// The same breach, found by a read instead of at opening.
@@ -160,7 +162,7 @@ impl Error {
         &self.0.place
     }
 
-    /// What was found and expected, without the place, the rule, the cause and the note.
+    /// What was found and expected, without the place, the rule, the cause and the outcome.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -197,8 +199,8 @@ impl fmt::Display for Error {
         if let Some(source) = &self.0.source {
             write!(f, ": {source}")?;
         }
-        if let Some(note) = &self.0.note {
-            write!(f, "; {note}")?;
+        if let Some(outcome) = &self.0.outcome {
+            write!(f, "; {outcome}")?;
         }
         Ok(())
     }
@@ -232,10 +234,14 @@ mod tests {
         assert_eq!(error.kind(), Kind::Data);
         assert_eq!(error.to_string(), "cache caches/pets, field image, shard 2, sample 7: the checksum differs (R033)");
     }
+
     #[test]
-    fn the_first_note_stands_at_the_end() {
-        let error =
-            Error::io("writing x", std::io::Error::from_raw_os_error(28)).with_note("3 are kept").with_note("no");
-        assert_eq!(error.to_string(), "writing x: No space left on device (os error 28); 3 are kept");
+    fn the_first_outcome_stands_at_the_end() {
+        let error = Error::io("writing x", std::io::Error::from_raw_os_error(28));
+        let error = error.with_outcome(Outcome::Published(3)).with_outcome(Outcome::Kept(3));
+        assert_eq!(
+            error.to_string(),
+            "writing x: No space left on device (os error 28); the cache was published all the same, and is durable"
+        );
     }
 }

@@ -12,8 +12,10 @@ pub mod field;
 pub mod format;
 pub mod load;
 pub mod order;
+pub mod outcome;
 pub mod read;
 pub mod rows;
 pub mod write;
 
 pub use error::{Error, Kind, Result};
+pub use outcome::Outcome;

@@ -48,13 +48,7 @@ where
         (Ok(done), None) => Ok(done),
         (Err(error), None) => Err(raise(py, &error)),
         // Where it had just finished, the signal still counts.
-        (Ok(_), Some(raised)) => Err(raised),
-        (Err(error), Some(raised)) => {
-            if let Some(note) = error.note() {
-                raised.value(py).call_method1("add_note", (note,))?;
-            }
-            Err(raised)
-        }
+        (_, Some(raised)) => Err(raised),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dsrt_core::format::checksum::hex;
 use dsrt_core::format::json;
 use dsrt_core::write::{Record, Value, Writer, WriterOptions};
-use dsrt_core::{Error, Kind};
+use dsrt_core::{Error, Kind, Outcome};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -25,6 +25,15 @@ pub struct PyWriter {
     columns: Vec<ColumnIn>,
     /// What was durable when the writer was last asked.
     durable: AtomicU64,
+    end: Mutex<Option<End>>,
+}
+
+/// What became of a writer that has ended.
+#[derive(Clone, Copy)]
+struct End {
+    outcome: Outcome,
+    /// Whether an exception said so already.
+    is_told: bool,
 }
 
 #[pymethods]
@@ -77,7 +86,7 @@ impl PyWriter {
         // It may have to remove what a dead writer left, or to read it, and makes dictionaries durable.
         let writer = detached(py, || Writer::create(&path, options))?;
         let durable = AtomicU64::new(writer.durable());
-        Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns, durable })
+        Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns, durable, end: Mutex::new(None) })
     }
 
     /// The number of the next sample.
@@ -92,7 +101,21 @@ impl PyWriter {
         if let Ok(writer) = self.open() {
             self.look(writer.as_ref());
         }
-        self.durable.load(Ordering::Relaxed)
+        self.end().map_or(self.durable.load(Ordering::Relaxed), |end| end.outcome.durable())
+    }
+
+    /// What became of it, once it has ended: "kept", "removed", "published" or "unsure" (published, and maybe not
+    /// durable), of how many samples, and whether an exception has said so already.
+    #[getter]
+    fn outcome(&self) -> Option<(&'static str, u64, bool)> {
+        let End { outcome, is_told } = self.end()?;
+        let (name, samples) = match outcome {
+            Outcome::Kept(samples) => ("kept", samples),
+            Outcome::Removed(samples) => ("removed", samples),
+            Outcome::Published(samples) => ("published", samples),
+            Outcome::Unsure => ("unsure", 0),
+        };
+        Some((name, samples, is_told))
     }
 
     /// Durable samples that were taken over from an earlier run.
@@ -129,7 +152,7 @@ impl PyWriter {
         if writer.is_brief(&records, &row) {
             return attached(py, || writer.append(&records, &row, &mut || Ok(())));
         }
-        interruptible(py, |interrupt| writer.append(&records, &row, interrupt))
+        self.run(py, |interrupt| writer.append(&records, &row, interrupt))
     }
 
     /// Appends many samples, given as a dict of the fields' and columns' names to what the Python side made of their
@@ -139,25 +162,29 @@ impl PyWriter {
         let writer = open.as_mut().ok_or_else(closed)?;
         let held = HeldSamples::take(&self.fields, &self.columns, columns, writer.count())?;
         let samples = held.samples(py, &self.columns)?;
-        interruptible(py, |interrupt| writer.append_batch(&samples, interrupt))
+        self.run(py, |interrupt| writer.append_batch(&samples, interrupt))
     }
 
     /// Completes and publishes the cache: its samples, its digest, and warnings.
     fn publish(&self, py: Python<'_>) -> PyResult<(u64, String, Vec<String>)> {
         let writer = self.open()?.take().ok_or_else(closed)?;
         self.look(Some(&writer));
-        let published = interruptible(py, |interrupt| writer.publish(interrupt))?;
-        self.durable.store(published.samples, Ordering::Relaxed);
+        let published = self.run(py, |interrupt| {
+            let published = writer.publish(interrupt)?;
+            self.ended(Outcome::Published(published.samples), false);
+            Ok(published)
+        })?;
         Ok((published.samples, hex(&published.digest), published.warnings))
     }
 
-    /// Ends the run, and says how many samples stay durable for the next one. After the end, what was last known.
-    fn abort(&self, py: Python<'_>) -> PyResult<u64> {
+    /// Ends the run, if it has not ended yet.
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(writer) = self.open()?.take() {
+            let reached = writer.durable();
             let kept = detached(py, || Ok(writer.abort()))?;
-            self.durable.store(kept, Ordering::Relaxed);
+            self.ended(if kept > 0 { Outcome::Kept(kept) } else { Outcome::Removed(reached) }, false);
         }
-        Ok(self.durable.load(Ordering::Relaxed))
+        Ok(())
     }
 }
 
@@ -175,6 +202,33 @@ impl PyWriter {
         // Waiting here would hold the GIL that the other thread wants back.
         let guard = self.writer.try_lock();
         guard.map_err(|_| PyRuntimeError::new_err("two threads use one writer at once; let one of them append"))
+    }
+
+    /// Runs what may take long, and notes what became of the cache if that ended it.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Send + FnOnce(&mut dyn FnMut() -> dsrt_core::Result<()>) -> dsrt_core::Result<T>,
+    ) -> PyResult<T> {
+        interruptible(py, |interrupt| {
+            let mut is_interrupted = false;
+            let done = work(&mut || interrupt().inspect_err(|_| is_interrupted = true));
+            if let Err(error) = &done
+                && let Some(outcome) = error.outcome()
+            {
+                // What is raised is then the signal's own exception, which knows nothing of it.
+                self.ended(outcome, !is_interrupted);
+            }
+            done
+        })
+    }
+
+    fn end(&self) -> Option<End> {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, outcome: Outcome, is_told: bool) {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(End { outcome, is_told });
     }
 
     fn look(&self, writer: Option<&Writer>) {

@@ -24,6 +24,7 @@ use crate::format::header;
 use crate::format::json::Value;
 use crate::format::manifest::{CHUNK, FileEntry, Manifest};
 use crate::format::shard::HEADER;
+use crate::outcome::Outcome;
 
 mod completion;
 mod takeover;
@@ -202,13 +203,7 @@ impl Durable {
     /// An error that ended the run, with what is kept of it.
     pub(super) fn explain(&self, error: Error) -> Error {
         let durable = self.samples();
-        error.with_note(match self.is_kept() {
-            true => format!("{durable} samples are durable, and the next run with the same plan goes on from there"),
-            false if durable > 0 => {
-                format!("{durable} samples were written and are discarded: a run without fingerprint is not resumed")
-            }
-            false => "no sample was durable yet, and nothing of this run is kept".to_owned(),
-        })
+        error.with_outcome(if self.is_kept() { Outcome::Kept(durable) } else { Outcome::Removed(durable) })
     }
 
     fn is_kept(&self) -> bool {

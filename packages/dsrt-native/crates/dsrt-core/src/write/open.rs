@@ -119,7 +119,7 @@ impl Stage {
     /// Ends the threads, if there are any. `drain` says whether shards that are full are made durable before.
     pub(super) fn end(self, drain: bool) -> Rest {
         match self {
-            Self::Holding(_, durable) | Self::Idle(durable) => Rest { durable: Some(durable), note: None },
+            Self::Holding(_, durable) | Self::Idle(durable) => Rest { durable: Some(durable), outcome: None },
             Self::Running(threads) => threads.stop(drain),
             Self::Between => Rest::default(),
         }

@@ -6,6 +6,7 @@ use super::disk::is_unsupported;
 use super::target::check_target;
 use super::work::Work;
 use crate::error::{Error, Kind, Result};
+use crate::outcome::Outcome;
 
 /// Gives the cache its name. Everything in it is durable, and so is its name in the work directory.
 pub(super) fn show(work: &Work, replace: bool) -> Result<()> {
@@ -31,19 +32,13 @@ pub(super) fn settle(mut work: Work) -> Result<Vec<String>> {
     if let Err(error) = durable {
         // The disk may still have the old name for the old cache, which must have its files then.
         work.keep(true);
-        let shown = work.target().display();
-        let message = format!("{shown} is published, but whether it survives a power cut is unknown: {error}");
-        return Err(Error::io(message, os(&error)));
+        return Err(error.with_outcome(Outcome::Unsure));
     }
     let untidy = work.remove().err();
     Ok(untidy
         .map(|error| format!("the cache is published, but its work directory stays: {error}"))
         .into_iter()
         .collect())
-}
-
-fn os(error: &Error) -> std::io::Error {
-    error.os_code().map_or_else(|| std::io::Error::other("unknown"), std::io::Error::from_raw_os_error)
 }
 
 fn renaming(from: &Path, to: &Path) -> impl FnOnce(std::io::Error) -> Error {

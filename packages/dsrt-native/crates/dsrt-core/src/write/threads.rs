@@ -14,6 +14,7 @@ use super::schedule::Schedule;
 use super::worker::{Plan, Shared, State};
 use super::writer::Published;
 use crate::error::{Error, Kind, Result};
+use crate::outcome::Outcome;
 
 /// How often a caller that waits is asked whether it still wants to.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
@@ -24,7 +25,7 @@ pub(super) struct Rest {
     /// What is durable of a cache that was not published.
     pub durable: Option<Durable>,
     /// What became of a publication that nobody waited for any more.
-    pub note: Option<String>,
+    pub outcome: Option<Outcome>,
 }
 
 /// A writer's threads. Dropped, they stop.
@@ -119,11 +120,11 @@ impl Threads {
         self.shared.end(Ending::Stop);
         self.workers.drain(..).for_each(|worker| drop(worker.join()));
         let state = self.shared.lock();
-        let note = match (&state.published, &state.failure) {
-            (Some(_), _) => Some("the cache was published all the same, and is durable".to_owned()),
-            (None, failure) => failure.as_ref().and_then(Error::note).map(str::to_owned),
+        let outcome = match (&state.published, &state.failure) {
+            (Some(published), _) => Some(Outcome::Published(published.samples)),
+            (None, failure) => failure.as_ref().and_then(Error::outcome),
         };
-        Rest { durable, note }
+        Rest { durable, outcome }
     }
 
     fn employ(&mut self, wanted: usize) -> Result<()> {

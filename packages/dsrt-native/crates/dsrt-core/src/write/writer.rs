@@ -167,8 +167,8 @@ impl Writer {
 
     /// Completes the cache and shows it at the target. Success is reported only once it is durable.
     ///
-    /// `interrupt` is called now and then meanwhile; its error ends the run. Should the cache be published just then,
-    /// a note on that error says so.
+    /// `interrupt` is called now and then meanwhile; its error ends the run, and its outcome says whether the cache was
+    /// published just then.
     pub fn publish(mut self, interrupt: Interrupt<'_>) -> Result<Published> {
         self.open()?;
         let mut open = self.open.take().ok_or_else(lost)?;
@@ -239,11 +239,11 @@ impl Writer {
 
     /// Ends the run after an error, or after it was published.
     fn ended<T>(&mut self, open: Open, result: Result<T>) -> Result<T> {
-        let Rest { durable, note } = open.stage.end(false);
-        let error = match (result, &durable, note) {
+        let Rest { durable, outcome } = open.stage.end(false);
+        let error = match (result, &durable, outcome) {
             (Ok(value), ..) => return Ok(value),
             (Err(error), Some(durable), _) => durable.explain(error),
-            (Err(error), None, Some(note)) => error.with_note(note),
+            (Err(error), None, Some(outcome)) => error.with_outcome(outcome),
             (Err(error), None, None) => error,
         };
         self.durable = durable.map_or(0, Durable::abort);
