@@ -106,6 +106,12 @@ impl Disk {
         self.run(Operation::SyncDirectory { path }, run).map_err(failed("fsync of the directory", path))
     }
 
+    /// Makes the content of a file durable that somebody else wrote, to which `path` leads, too. A link changes nothing
+    /// of it but a time, which would cost a sync of its own.
+    pub(super) fn sync_content(&self, file: &File, path: &Path) -> Result<()> {
+        self.run(Operation::SyncFile { path }, || file.sync_data()).map_err(failed("fsync of", path))
+    }
+
     /// Renames to a name that must be free. Where the file system cannot look and rename in one step, it is done in
     /// two, so that an empty directory that appears in between is lost.
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

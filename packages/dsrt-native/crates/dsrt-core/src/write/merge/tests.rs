@@ -1,7 +1,7 @@
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
 
@@ -204,6 +204,27 @@ fn what_cannot_be_linked_is_copied() {
     let error = merged_on(&parts, &root.path().join("all"), full).unwrap_err();
     assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(28)));
     assert!(error.to_string().contains("linking "), "{error}");
+}
+
+#[test]
+fn what_is_linked_is_made_durable() {
+    let root = tempfile::tempdir().unwrap();
+    let parts = parts(root.path());
+    let files = Arc::new(Mutex::new((Vec::new(), Vec::new())));
+    let seen = files.clone();
+    let note = move |operation: &Operation<'_>| {
+        let (linked, synced) = &mut *seen.lock().unwrap();
+        match operation {
+            Operation::Link { to, .. } => linked.push(to.to_path_buf()),
+            Operation::SyncFile { path } => synced.push(path.to_path_buf()),
+            // Nothing is shown before.
+            Operation::Rename { .. } => assert!(linked.iter().all(|path| synced.contains(path))),
+            _ => {}
+        }
+        None
+    };
+    merged_on(&parts, &root.path().join("all"), note).unwrap();
+    assert!(files.lock().unwrap().0.len() > 10);
 }
 
 #[test]
