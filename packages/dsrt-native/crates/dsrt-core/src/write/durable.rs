@@ -195,7 +195,8 @@ impl Durable {
         if !self.is_kept() || !self.is_ours() {
             return 0;
         }
-        // What is half written is of no use, and the disk may be full. Should this fail, the next run does it.
+        // What is half written is of no use, and the disk may be full. Should this fail, the next run does it. Nothing is
+        // synced: that may be what failed, and must not be tried again.
         let _ = tidy(&self.work, &self.fields(), self.shards());
         self.samples()
     }

@@ -104,10 +104,12 @@ pub(super) fn dictionary(work: &Work, field: &Field, entry: &FileEntry) -> Resul
     Ok(body.filter(|body| checksum::digest(body) == entry.body).map(<[u8]>::to_vec))
 }
 
-/// Removes from the work directory what is neither a dictionary nor one of the first `shards` shards, and makes that
-/// durable. What lies there otherwise is half written, or of another cache that was exchanged for this one.
-pub(super) fn tidy(work: &Work, fields: &[&Field], shards: u64) -> Result<()> {
-    let only = |path: &Path, kept: &BTreeSet<String>| {
+/// Removes from the work directory what is neither a dictionary nor one of the first `shards` shards. What lies there
+/// otherwise is half written, or of another cache that was exchanged for this one. Returns the directories of which
+/// something is gone: that is not durable yet.
+pub(super) fn tidy(work: &Work, fields: &[&Field], shards: u64) -> Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    let mut only = |path: &Path, kept: &BTreeSet<String>| -> Result<()> {
         let mut removed = false;
         for name in names(path)? {
             if name.to_str().is_none_or(|name| !kept.contains(name)) {
@@ -115,7 +117,8 @@ pub(super) fn tidy(work: &Work, fields: &[&Field], shards: u64) -> Result<()> {
                 removed = true;
             }
         }
-        if removed { work.disk().sync_directory(path) } else { Ok(()) }
+        changed.extend(removed.then(|| path.to_path_buf()));
+        Ok(())
     };
     only(&work.cache(), &BTreeSet::from(["fields".to_owned()]))?;
     only(&work.fields(), &fields.iter().map(|field| field.name.to_string()).collect())?;
@@ -126,5 +129,5 @@ pub(super) fn tidy(work: &Work, fields: &[&Field], shards: u64) -> Result<()> {
         }
         only(&work.fields().join(&*field.name), &kept)?;
     }
-    Ok(())
+    Ok(changed)
 }

@@ -120,7 +120,9 @@ impl Durable {
         if let Some(mark) = self.marks.last() {
             self.spill = Some(Arc::new(Spill::resume(&disk, self.work.spill(), mark.bytes)?));
         }
-        tidy(&self.work, &self.fields(), self.shards())?;
+        for path in tidy(&self.work, &self.fields(), self.shards())? {
+            disk.sync_directory(&path)?;
+        }
         self.resumed = self.samples();
         Ok(())
     }

@@ -1,7 +1,10 @@
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 use crate::dtype::DType;
 use crate::field::{Codec, FieldKind};
-use crate::write::disk::names;
+use crate::write::disk::{Observer, Operation, names};
 use crate::write::plan::tests::{field, options};
 use crate::write::plan::{Dictionary, Earlier};
 use crate::write::publish::show;
@@ -140,6 +143,32 @@ fn an_abort_keeps_what_is_durable_if_the_next_run_can_use_it() {
     seal(&mut durable, 3).unwrap();
     assert_eq!(durable.abort(), 0);
     assert!(names(root.path()).unwrap().is_empty());
+}
+
+/// Counts syncs.
+#[derive(Default)]
+struct Syncs(AtomicUsize);
+
+impl Observer for Syncs {
+    fn operation(&self, operation: &Operation<'_>, run: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        if matches!(operation, Operation::SyncFile { .. } | Operation::SyncDirectory { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        run()
+    }
+}
+
+#[test]
+fn an_abort_removes_what_is_half_written_and_syncs_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    let syncs = Arc::new(Syncs::default());
+    let durable = Durable::open(Disk::observed(syncs.clone()), &root.path().join("x"), &planned()).unwrap();
+    let half = root.path().join(".x.building/cache/fields/a/00002.shard");
+    std::fs::write(&half, "half").unwrap();
+    let before = syncs.0.load(Ordering::Relaxed);
+    assert_eq!((durable.abort(), half.exists()), (5, false));
+    assert_eq!(syncs.0.load(Ordering::Relaxed), before);
 }
 
 #[test]
