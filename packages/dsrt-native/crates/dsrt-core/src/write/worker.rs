@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
 use super::cut::Range;
 use super::disk::Disk;
 use super::encode::encode;
@@ -136,7 +139,11 @@ impl Shared {
     fn create(&self, field: usize, shard: u64) -> Result<Shard> {
         let directory = self.directories.get(field);
         let directory = directory.ok_or_else(|| Error::new(Kind::Internal, "a file of a field that there is not"))?;
-        Shard::create(&self.disk, directory.join(format!("{shard:05}.shard")))
+        let path = directory.join(format!("{shard:05}.shard"));
+        Shard::create(&self.disk, path).map_err(|error| match error.os_code() {
+            Some(code) if code == Errno::MFILE.raw_os_error() => too_many_open(self.plan.fields.len(), &error),
+            _ => error,
+        })
     }
 
     /// Spills the rows of a block, shard by shard.
@@ -193,6 +200,18 @@ impl Shared {
         self.seals.notify_all();
         self.caller.notify_all();
     }
+}
+
+/// There are as many files as a process may have, which is 256 on some systems.
+fn too_many_open(fields: usize, error: &Error) -> Error {
+    let limit = getrlimit(Resource::Nofile).current.map_or("any number of".to_owned(), |limit| limit.to_string());
+    let message = format!(
+        "{}: of each of {fields} fields up to 2 files are open, {} in all beside the program's own, and the process may \
+         have {limit}; raise that with `ulimit -n`",
+        error.message(),
+        2 * fields
+    );
+    Error::io(message, Errno::MFILE.into())
 }
 
 /// Digests the ranges of a chunk that belong to shards up to `limit`.

@@ -295,6 +295,38 @@ impl crate::write::Observer for Defect {
     }
 }
 
+/// A process that has as many files open as it may have.
+struct Full;
+
+impl crate::write::Observer for Full {
+    fn operation(
+        &self,
+        operation: &crate::write::Operation<'_>,
+        run: &mut dyn FnMut() -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        match operation {
+            crate::write::Operation::Create { path } if path.ends_with("00001.shard") => {
+                Err(rustix::io::Errno::MFILE.into())
+            }
+            _ => run(),
+        }
+    }
+}
+
+#[test]
+fn too_many_open_files_are_counted_and_the_way_out_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    options.samples_per_shard = 1;
+    let disk = Disk::observed(std::sync::Arc::new(Full));
+    let mut writer = Writer::create_on(disk, &root.path().join("x"), options).unwrap();
+    let error = first_error(&mut writer);
+    assert_eq!(error.os_code(), Some(24));
+    for part in ["00001.shard: of each of 1 fields", "2 in all", "`ulimit -n`: Too many open files"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
 #[test]
 fn a_panic_in_a_thread_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
