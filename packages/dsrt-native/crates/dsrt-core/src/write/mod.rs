@@ -24,6 +24,7 @@ mod metadata;
 mod open;
 mod plan;
 mod planned;
+mod proof;
 mod publish;
 mod resume;
 mod samples;

@@ -15,6 +15,10 @@ use super::target::{absolute, check_target, digest_at, look, make_parents, remov
 use super::unfinished::Unfinished;
 use crate::error::{Error, Kind, Result};
 
+mod equal;
+
+pub use equal::tidy;
+
 /// A locked work directory. Dropped, it goes, unless it was told to stay.
 pub(super) struct Work {
     disk: Disk,
@@ -188,8 +192,8 @@ impl Work {
             self.unfinished = Unfinished::read(&self.journal(), &self.fields())?;
         }
         let published = self.unfinished.as_ref().and_then(|unfinished| unfinished.published);
-        // After an exchange, what lies in `cache` is the old one.
-        let is_published = published.is_some() && published == digest_at(&self.target)?;
+        let is_published =
+            published.is_some() && published == digest_at(&self.target)? && !self.may_be_new(published)?;
         if look(&self.cache())?.is_none() || is_published || self.unfinished.is_none() {
             self.clear()?;
         }
@@ -217,19 +221,6 @@ impl Work {
         let shown = self.path.display();
         let doing = format!("building in {shown}, which is on another device than its parent: nothing can be renamed");
         Err(Error::io(doing, Errno::XDEV.into()))
-    }
-}
-
-/// Removes what a writer left beside `target` that died just after it had published it. An unfinished build of another
-/// plan stays, and so does what a living writer works in.
-pub fn tidy(target: &Path) {
-    let left = absolute(target).and_then(|target| {
-        let (parent, name) = split(&target)?;
-        look(&parent.join(format!(".{name}.building")))
-    });
-    if matches!(left, Ok(Some(_))) {
-        // Whatever fails is left to the next writer, who says so: the cache at the target is whole.
-        let _ = Work::open(Disk::default(), target, true);
     }
 }
 

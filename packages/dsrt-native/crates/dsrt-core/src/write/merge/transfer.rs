@@ -1,24 +1,18 @@
 //! The files of a part on their way into the whole: linked and synced, or copied with every digest checked.
 
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blake3::Hasher;
 use rustix::io::Errno;
 
 use crate::error::{Error, Kind, Result};
-use crate::format::checksum;
 use crate::format::manifest::{FieldEntry, FileEntry};
-use crate::format::shard::{HEADER, index_start};
 use crate::read::{Cache, CacheFile};
 use crate::write::disk::{Disk, failed, is_unsupported};
 use crate::write::file::OutFile;
 use crate::write::metadata::Table;
-use crate::write::shard::apply_key;
-
-/// Bytes that are copied at a time.
-const PIECE: usize = 1 << 20;
+use crate::write::proof::prove_shard;
 
 /// How often signals are looked for.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -132,52 +126,14 @@ impl<'a> Transfer<'a> {
         count: u64,
         to: PathBuf,
     ) -> Result<()> {
-        let field = &entry.field;
-        let lost = || Error::new(Kind::Internal, "a shard without an index");
-        let start = index_start(field, file.bytes, count).ok_or_else(lost)?;
         let mut out = OutFile::create(&self.disk, to)?;
-        let (mut body, mut index) = (Hasher::new(), Hasher::new());
-        let mut at = 0;
-        while at < start {
-            // The header alone first, which is no part of the body.
-            let end = if at < HEADER { HEADER } else { start.min(at + PIECE as u64) };
-            let piece = self.piece(source, at, end)?;
-            if at >= HEADER {
-                body.update(piece);
-            }
-            out.write(piece)?;
-            at = end;
-        }
-        // The digest of the body is that of the index without the key, so whole entries are needed.
-        let entries = (PIECE / field.entry_bytes()).max(1) * field.entry_bytes();
-        while at < file.bytes {
-            let end = file.bytes.min(at + entries as u64);
-            let piece = self.piece(source, at, end)?;
-            index.update(piece);
-            out.write(piece)?;
-            apply_key(piece, field, checksum::key(&file.body));
-            body.update(piece);
-            at = end;
-        }
-        let differs = |rule, what: &str| {
-            let message = format!("{what} of {} does not match its digest; copy or build the part anew", source.name);
-            Error::rule(Kind::Format, rule, message)
-        };
-        if *body.finalize().as_bytes() != file.body {
-            return Err(differs(50, "the body"));
-        }
-        if file.index.is_some_and(|expected| *index.finalize().as_bytes() != expected) {
-            return Err(differs(39, "the index"));
-        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let copied = prove_shard(source, &entry.field, file, count, &mut buffer, &mut |piece| {
+            self.pause()?;
+            out.write(piece)
+        });
+        self.buffer = buffer;
+        copied?;
         out.finish().map(drop)
-    }
-
-    /// Bytes of a file.
-    fn piece(&mut self, source: &CacheFile, from: u64, to: u64) -> Result<&mut [u8]> {
-        self.pause()?;
-        self.buffer.resize((to - from) as usize, 0);
-        let read = source.file.read_exact_at(&mut self.buffer, from);
-        read.map_err(|e| Error::io(format!("cannot read {}", source.name), e))?;
-        Ok(&mut self.buffer)
     }
 }

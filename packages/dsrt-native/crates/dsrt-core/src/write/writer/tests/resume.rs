@@ -139,3 +139,97 @@ fn whatever_operation_fails_the_run_ends_with_its_error_and_the_next_one_complet
     }
     assert!(failed > 50, "{failed} operations");
 }
+
+/// A process that is killed beside the exchange of old and new cache: just before it, or just behind it.
+struct Killed {
+    exchanges: bool,
+    dead: std::sync::atomic::AtomicBool,
+}
+
+impl crate::write::Observer for Killed {
+    fn operation(
+        &self,
+        operation: &crate::write::Operation<'_>,
+        run: &mut dyn FnMut() -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let is_exchange = matches!(operation, crate::write::Operation::Exchange { .. });
+        if self.dead.fetch_or(is_exchange, std::sync::atomic::Ordering::SeqCst) || (is_exchange && !self.exchanges) {
+            return Err(std::io::Error::from_raw_os_error(5));
+        }
+        run()
+    }
+}
+
+#[test]
+fn a_damaged_cache_is_not_taken_for_the_equal_one_that_is_to_replace_it() {
+    let mut options = options(vec![byte_field(Codec::Raw)], &[("n", "int32")]);
+    options.fingerprint = Some("the same".into());
+    options.earlier = Earlier::Resume;
+    options.samples_per_shard = 3;
+    let write = |disk: Disk, target: &Path, replace| {
+        let mut writer = Writer::create_on(disk, target, WriterOptions { replace, ..options.clone() })?;
+        let resumed = (writer.resumed(), writer.restarted().map(str::to_owned));
+        for i in writer.count()..10 {
+            writer.append(&[bytes(&[i as u8; 40], &[40])], &[Value::Int(i.into())], &mut || Ok(()))?;
+        }
+        writer.publish(&mut || Ok(())).map(|_| resumed)
+    };
+    let remove = |shard: PathBuf| std::fs::remove_file(shard).unwrap();
+    let change = |shard: PathBuf| {
+        let mut bytes = std::fs::read(&shard).unwrap();
+        bytes[100] ^= 1;
+        std::fs::remove_file(&shard).unwrap();
+        std::fs::write(shard, bytes).unwrap();
+    };
+    for damage in [&remove as &dyn Fn(PathBuf), &change, &|_| ()] {
+        for exchanges in [false, true] {
+            let root = tempfile::tempdir().unwrap();
+            let target = root.path().join("x");
+            write(Disk::default(), &target, false).unwrap();
+            let expected = files(&target);
+            damage(target.join("fields/data/00001.shard"));
+            let damaged = files(&target);
+            let killed = Killed { exchanges, dead: false.into() };
+            write(Disk::observed(std::sync::Arc::new(killed)), &target, true).unwrap_err();
+            assert!(files(&target) == if exchanges { expected.clone() } else { damaged.clone() });
+            // As `build` does it where it finds the cache that it was to make.
+            crate::write::tidy(&target);
+            let is_whole = exchanges || damaged == expected;
+            assert_eq!(names(root.path()).len(), if is_whole { 1 } else { 2 });
+            if !is_whole {
+                assert_eq!(write(Disk::default(), &target, true).unwrap(), (10, None));
+            }
+            assert!(files(&target) == expected);
+            assert_eq!(names(root.path()), ["x"]);
+        }
+    }
+}
+
+#[test]
+fn an_old_cache_that_was_exchanged_for_an_equal_one_is_gone_on_from_only_if_it_is_sound() {
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    options.fingerprint = Some("the same".into());
+    options.earlier = Earlier::Resume;
+    let write = |disk: Disk, target: &Path, replace| {
+        let mut writer = Writer::create_on(disk, target, WriterOptions { replace, ..options.clone() })?;
+        let resumed = writer.resumed();
+        if writer.count() == 0 {
+            writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(()))?;
+        }
+        writer.publish(&mut || Ok(())).map(|_| resumed)
+    };
+    for is_sound in [false, true] {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("x");
+        write(Disk::default(), &target, false).unwrap();
+        let expected = files(&target);
+        if !is_sound {
+            std::fs::remove_file(target.join("fields/data/00000.shard")).unwrap();
+        }
+        let killed = Killed { exchanges: true, dead: false.into() };
+        write(Disk::observed(std::sync::Arc::new(killed)), &target, true).unwrap_err();
+        assert_eq!(write(Disk::default(), &target, true).unwrap(), u64::from(is_sound));
+        assert!(files(&target) == expected);
+        assert_eq!(names(root.path()), ["x"]);
+    }
+}
