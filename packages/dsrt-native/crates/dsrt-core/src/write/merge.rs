@@ -9,11 +9,12 @@ mod transfer;
 
 use std::path::{Path, PathBuf};
 
-use super::disk::Disk;
+use super::disk::{Disk, failed};
 use super::file::OutFile;
 use super::metadata::Table;
 use super::publish::{settle, show};
 use super::size::ManifestSize;
+use super::target::{absolute, split, work_path};
 use super::work::Work;
 use super::writer::Published;
 use crate::error::{Error, Kind, Result};
@@ -46,7 +47,8 @@ pub struct MergeOptions {
 /// # Errors
 /// What opening the parts raises; R030, R031, R039 to R046 and R050 for a part whose files are damaged, with cache, field
 /// and shard; [`Kind::Exists`] for a target that is there; [`Kind::Schema`] for a name or attributes that no cache has;
-/// [`Kind::Value`] for no parts, or a manifest that would be too long.
+/// [`Kind::Value`] for no parts, parts that lie where the whole is made, a target in a published cache, or a manifest
+/// that would be too long.
 pub fn merge(
     parts: &[PathBuf],
     target: &Path,
@@ -67,6 +69,7 @@ pub fn merge_on(
     let mut transfer = Transfer::new(disk.clone(), options.link, interrupt);
     let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let Merged { mut manifest, columns, size, digests } = survey(parts, name, options, &mut transfer)?;
+    check_parts_outside(parts, target)?;
     let mut work = Work::open(disk, target, false)?;
     if let Some(unfinished) = work.take_unfinished() {
         let message = format!(
@@ -110,6 +113,26 @@ pub fn merge_on(
     show(&work, false)?;
     let warnings = settle(work)?;
     Ok(Published { digest: manifest.digest, samples: manifest.samples, warnings })
+}
+
+/// Refuses parts below the places where the whole is made and shown.
+fn check_parts_outside(parts: &[PathBuf], target: &Path) -> Result<()> {
+    let target = absolute(target)?;
+    let (parent, name) = split(&target)?;
+    // No part lies below a directory that is missing.
+    let Ok(parent) = std::fs::canonicalize(parent) else { return Ok(()) };
+    let (target, work) = (parent.join(name), work_path(&parent, name));
+    for part in parts {
+        let found = std::fs::canonicalize(part).map_err(failed("looking at", part))?;
+        let taken = [&work, &target].into_iter().find(|place| found.starts_with(place) && found != **place);
+        if let Some(place) = taken {
+            let (part, place) = (part.display(), place.display());
+            let message =
+                format!("the part {part} lies in {place}, where the whole is made; move it, or merge elsewhere");
+            return Err(Error::new(Kind::Value, message));
+        }
+    }
+    Ok(())
 }
 
 /// The whole, as far as the manifests of the parts tell.

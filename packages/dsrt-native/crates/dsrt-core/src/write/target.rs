@@ -60,6 +60,36 @@ pub(super) fn split(target: &Path) -> Result<(&Path, &str)> {
         .ok_or_else(|| Error::new(Kind::Value, format!("{} does not end in a name for the cache", target.display())))
 }
 
+/// The directory in which the cache `name` of `parent` is made.
+pub(super) fn work_path(parent: &Path, name: &str) -> PathBuf {
+    parent.join(format!(".{name}.building"))
+}
+
+/// Refuses a target below a published cache, with which it would be deleted.
+pub(super) fn check_outside_of_caches(target: &Path) -> Result<()> {
+    // Of the directories above, the last ones may be missing and the first ones symbolic links.
+    let Some(above) = target.ancestors().skip(1).find_map(|above| std::fs::canonicalize(above).ok()) else {
+        return Ok(());
+    };
+    match above.ancestors().find(|above| is_cache(above)) {
+        None => Ok(()),
+        Some(cache) => {
+            let (shown, cache) = (target.display(), cache.display());
+            let message = format!(
+                "{shown} lies in {cache}, which is a published cache: nothing in it changes, and all of it is deleted \
+                 when it is replaced; choose a path outside of it"
+            );
+            Err(Error::new(Kind::Value, message))
+        }
+    }
+}
+
+/// Whether a directory has a sound manifest. What cannot be read is none.
+fn is_cache(path: &Path) -> bool {
+    matches!(digest_at(path), Ok(Some(_)))
+        && std::fs::read(path.join("manifest.json")).is_ok_and(|bytes| Manifest::parse(&bytes).is_ok())
+}
+
 /// The digest that the manifest of a cache at `target` begins with, if there is one.
 pub(super) fn digest_at(target: &Path) -> Result<Option<Digest>> {
     let path = target.join("manifest.json");

@@ -11,13 +11,17 @@ use rustix::io::Errno;
 
 use super::disk::{Disk, failed, names};
 use super::lock::Lock;
-use super::target::{absolute, check_target, digest_at, look, make_parents, remove_parents, split};
+use super::target::{
+    absolute, check_outside_of_caches, check_target, digest_at, look, make_parents, remove_parents, split, work_path,
+};
 use super::unfinished::Unfinished;
 use crate::error::{Error, Kind, Result};
 
 mod equal;
+mod own;
 
 pub use equal::tidy;
+use own::check_names;
 
 /// A locked work directory. Dropped, it goes, unless it was told to stay.
 pub(super) struct Work {
@@ -42,10 +46,12 @@ impl Work {
     pub(super) fn open(disk: Disk, target: &Path, replace: bool) -> Result<Self> {
         let target = absolute(target)?;
         let (parent, name) = split(&target)?;
-        let path = parent.join(format!(".{name}.building"));
+        let path = work_path(parent, name);
+        check_outside_of_caches(&target)?;
         // With no work directory there is nothing to recover, and nothing at all is touched.
-        if look(&path)?.is_none() {
-            check_target(&target, replace)?;
+        match look(&path)? {
+            None => check_target(&target, replace)?,
+            Some(_) => check_names(&path)?,
         }
         let made = make_parents(&disk, parent)?;
         let lock = match Lock::acquire(&disk, &path) {
@@ -146,9 +152,8 @@ impl Work {
         }
         self.unfinished = None;
         self.keep = false;
-        for name in names(&self.path)? {
-            let path = self.path.join(name);
-            if path != self.lock.path() {
+        for path in [self.cache(), self.spill(), self.old()] {
+            if look(&path)?.is_some() {
                 self.disk.remove_all(&path)?;
             }
         }
@@ -167,7 +172,7 @@ impl Work {
         self.keep = true;
         self.disk.remove_file(self.lock.path())?;
         match self.disk.remove_directory(&self.path) {
-            // The next writer has its lock in there already.
+            // The next writer has its lock in there already, or somebody else has put something there.
             Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
             removed => removed.map_err(failed("removing", &self.path)),
         }

@@ -431,3 +431,17 @@ fn targets_that_are_there_and_names_that_no_cache_has_are_refused() {
     assert_eq!((error.kind(), error.place().cache.as_deref()), (Kind::NotPublished, missing[1].to_str()));
     assert_eq!(names(root.path()), ["p0", "p1", "p2"]);
 }
+
+#[test]
+fn parts_that_lie_where_the_whole_is_made_are_refused_and_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    for part in [".all.building/cache", ".all.building/p0", "all/p0"] {
+        std::fs::create_dir_all(at(part).parent().unwrap()).unwrap();
+        write(&at(part), plan(), 0..4);
+        let error = merged(&[at(part)], &at("all"), true).unwrap_err();
+        assert_eq!(error.kind(), Kind::Value);
+        assert!(error.to_string().contains(&format!("{part} lies in ")), "{error}");
+        assert_eq!(Cache::open(&at(part), true).unwrap().manifest().samples, 4);
+    }
+}

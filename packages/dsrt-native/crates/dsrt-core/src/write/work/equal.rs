@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::checksum::Digest;
 use crate::write::disk::Disk;
 use crate::write::proof::{has_sound_files, is_whole};
-use crate::write::target::{absolute, digest_at, look, split};
+use crate::write::target::{absolute, digest_at, look, split, work_path};
 
 impl Work {
     /// Whether what lies in `cache` may be the new cache, of that digest, where the target has the same. Before the
@@ -29,7 +29,7 @@ impl Work {
 pub fn tidy(target: &Path) {
     let left = absolute(target).and_then(|target| {
         let (parent, name) = split(&target)?;
-        look(&parent.join(format!(".{name}.building")))
+        look(&work_path(parent, name))
     });
     if matches!(left, Ok(Some(_))) {
         // Whatever fails is left to the next writer, who says so.

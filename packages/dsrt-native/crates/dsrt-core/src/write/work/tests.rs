@@ -110,3 +110,69 @@ fn a_path_without_a_name_is_refused() {
         assert_eq!(create(Path::new(path), false).err().unwrap().kind(), Kind::Value, "{path}");
     }
 }
+
+#[test]
+fn what_no_writer_made_is_refused_and_nothing_in_the_work_directory_is_touched() {
+    let root = tempfile::tempdir().unwrap();
+    let left = root.path().join(".x.building");
+    let odd = |name: &str| -> Box<dyn Fn(&Path)> {
+        match name {
+            "journal" | "docs" => Box::new(|path| std::fs::create_dir(path).unwrap()),
+            "lock" => Box::new(|path| std::os::unix::fs::symlink("nowhere", path).unwrap()),
+            _ => Box::new(|path| std::fs::write(path, "mine").unwrap()),
+        }
+    };
+    let cases = [
+        ("docs", "move it away"),
+        ("thesis.tex", "move it away"),
+        ("journal", "no regular file, and a writer needs that name; remove it"),
+        ("lock", "no regular file, and a writer needs that name; remove it"),
+    ];
+    for (name, said) in cases {
+        std::fs::create_dir_all(left.join("cache")).unwrap();
+        std::fs::write(left.join("cache/half"), "half").unwrap();
+        odd(name)(&left.join(name));
+        let before = names(&left);
+        let error = create(&root.path().join("x"), false).err().unwrap();
+        assert_eq!(error.kind(), Kind::Exists);
+        assert!(error.to_string().contains(&format!(".x.building/{name} ")), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+        assert_eq!(names(&left), before);
+        assert_eq!(names(&left.join("cache")), ["half"]);
+        std::fs::remove_dir_all(&left).unwrap();
+    }
+    // A named pipe that nobody writes to is not waited for.
+    std::fs::create_dir(&left).unwrap();
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, left.join("journal"), pipe, rustix::fs::Mode::RUSR, 0).unwrap();
+    assert!(create(&root.path().join("x"), false).err().unwrap().to_string().contains("no regular file"));
+}
+
+#[test]
+fn what_somebody_puts_into_the_work_directory_meanwhile_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let work = create(&root.path().join("x"), false).unwrap();
+    std::fs::write(work.path().join("note"), "mine").unwrap();
+    let path = work.path().to_path_buf();
+    work.remove().unwrap();
+    assert_eq!(names(&path), ["note"]);
+}
+
+#[test]
+fn a_target_in_a_published_cache_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("cache/fields")).unwrap();
+    std::fs::write(root.path().join("cache/manifest.json"), empty_manifest("x")).unwrap();
+    std::os::unix::fs::symlink("cache/fields", root.path().join("link")).unwrap();
+    for target in ["cache/in", "cache/fields/a/b", "link/in"] {
+        let error = create(&root.path().join(target), false).err().unwrap();
+        assert_eq!(error.kind(), Kind::Value);
+        assert!(error.to_string().contains("cache, which is a published cache"), "{error}");
+    }
+    assert_eq!(names(&root.path().join("cache")), ["fields", "manifest.json"]);
+    assert!(names(&root.path().join("cache/fields")).is_empty());
+    // Other programs have manifests, too.
+    std::fs::create_dir(root.path().join("other")).unwrap();
+    std::fs::write(root.path().join("other/manifest.json"), "{}").unwrap();
+    create(&root.path().join("other/in"), false).unwrap();
+}
