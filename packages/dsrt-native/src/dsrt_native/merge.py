@@ -50,10 +50,11 @@ def merge(
             Cache, field and shard are attributes of the error, where known.
         NotPublishedError: There is no cache at the path of a part.
         StaleCacheError: A part was replaced by another cache since it was opened.
-        CacheExistsError: Something is at `path`.
+        CacheExistsError: Something is at `path`, or in ``.<name>.building`` beside it.
         CacheLockedError: Another process writes there.
         SchemaError: A name, fingerprint or attributes that a cache cannot have.
-        ValueError: There are no parts, or more files than a manifest can list.
+        ValueError: There are no parts, or more files than a manifest can list. Or a part lies where the whole
+            is made, or `path` in a published cache.
         OSError: A file cannot be read, linked or written.
         TypeError: `parts` is one path and no list of them, or an argument has another type.
     """

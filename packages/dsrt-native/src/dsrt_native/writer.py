@@ -69,11 +69,13 @@ class CacheWriter:
 
     Raises:
         CacheExistsError: Something is at `path`; with `replace`, something else than a sound cache. Or there
-            are durable samples of an earlier run, and `resume` is None.
+            are durable samples of an earlier run, and `resume` is None. Or ``.<name>.building`` holds what no
+            writer made.
         CacheLockedError: Another process writes this cache; the message says which. The lock of a process
             that died is taken over.
         SchemaError: Fields, columns or attributes that a cache cannot have.
-        ValueError: `threads`, `samples_per_shard` or `shard_bytes` out of range.
+        ValueError: `threads`, `samples_per_shard` or `shard_bytes` out of range. Or `path` lies in a
+            published cache, with which it would be deleted.
         OSError: A directory or file cannot be written.
     """
 
