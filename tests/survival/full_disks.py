@@ -32,13 +32,15 @@ class FullDiskCounts:
     def lines(self, kind: str) -> list[str]:
         """Return a report."""
         files = ", ".join(f"{name} {count}" for name, count in self.files.most_common())
+        chains = (
+            f", and so did {self.chains} chains of runs ({self.in_chains} failed) with more room each time"
+        )
         return [
             f"full disk ({kind}): {self.runs} builds; {self.failed} failed, "
             "with an OSError that names the file and what is durable",
             f"  named: {files}",
             f"  {self.resumed} next runs went on from durable samples; {self.identical} of "
-            f"{self.failed - self.in_chains} ended byte-identical, and so did {self.chains} chains of runs "
-            f"({self.in_chains} failed) with a little more room each time",
+            f"{self.failed - self.in_chains} ended byte-identical{chains if self.chains else ''}",
         ]
 
 

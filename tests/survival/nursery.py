@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.survival.job import Job, run
+from tests.survival import job as jobs
+from tests.survival.job import Job
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
@@ -24,12 +25,13 @@ PATIENCE = 120.0
 
 @dataclass
 class Child:
-    """A running job. Its pipe is at its end only when every process that the job started has ended."""
+    """A running job. Its output is at its end only when every process that the job started has ended."""
 
     nursery: "Nursery"
     pid: int
-    pipe: int
     gate: int
+    pipe: int
+    output: int
     reports: list[dict[str, Any]] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     status: int | None = None
@@ -41,11 +43,7 @@ class Child:
             return True
         block = os.read(self.pipe, 1 << 16)
         *lines, self._rest = (self._rest + block).split(b"\n")
-        for line in lines:
-            if line.startswith(b'{"event"'):
-                self.reports.append(json.loads(line))
-            else:
-                self.noise.append(line.decode())
+        self.reports += map(json.loads, lines)
         return bool(block)
 
     def report(self, event: str) -> dict[str, Any] | None:
@@ -74,11 +72,14 @@ class Child:
         """Wait until the child and everything it started have ended, and read all reports."""
         until = time.monotonic() + PATIENCE
         while self.read(until - time.monotonic()):
-            assert time.monotonic() < until, f"a process of this job does not end: {self}"
-        if self._rest:
-            self.noise.append(self._rest.decode())
-        os.close(self.pipe)
-        os.close(self.gate)
+            assert time.monotonic() < until, f"this job does not end: {self}"
+        while select.select([self.output], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not (block := os.read(self.output, 1 << 16)):
+                break
+            self.noise += block.decode().splitlines()
+        assert time.monotonic() < until, f"a process of this job does not end: {self}"
+        for descriptor in (self.gate, self.pipe, self.output):
+            os.close(descriptor)
         self.status = os.waitstatus_to_exitcode(self.nursery.ask({"wait": self.pid})["status"])
         return self
 
@@ -116,11 +117,11 @@ class Nursery:
 
     def start(self, job: Job) -> Child:
         """Start a job."""
-        (theirs, gate), (pipe, output) = os.pipe(), os.pipe()
-        pid = self.ask({"job": asdict(job)}, theirs, output)["pid"]
-        os.close(theirs)
-        os.close(output)
-        return Child(self, pid, pipe, gate)
+        (stdin, gate), (pipe, reports), (output, stdout) = os.pipe(), os.pipe(), os.pipe()
+        pid = self.ask({"job": asdict(job)}, stdin, stdout, reports)["pid"]
+        for descriptor in (stdin, stdout, reports):
+            os.close(descriptor)
+        return Child(self, pid, gate, pipe, output)
 
     def run(self, job: Job) -> Child:
         """Do a job to its end."""
@@ -136,7 +137,7 @@ class Nursery:
 
 def _serve(control: socket.socket) -> int:
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 2)
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
         if not message:
             return 0
         request = json.loads(message)
@@ -146,12 +147,12 @@ def _serve(control: socket.socket) -> int:
         if (pid := os.fork()) == 0:
             os.setsid()
             control.close()
-            os.dup2(descriptors[0], 0)
-            os.dup2(descriptors[1], 1)
-            os.dup2(descriptors[1], 2)
-            for descriptor in descriptors:
+            for standard, descriptor in enumerate([*descriptors[:2], descriptors[1]]):
+                os.dup2(descriptor, standard)
+            for descriptor in descriptors[:2]:
                 os.close(descriptor)
-            return run(Job(**request["job"]))
+            jobs.channel = descriptors[2]
+            return jobs.run(Job(**request["job"]))
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(json.dumps({"pid": pid}).encode())
