@@ -228,6 +228,26 @@ def test_ctrl_c_is_answered_and_says_what_is_kept(tmp_path):
         assert made.resumed_from == said >= 4
 
 
+def test_an_interrupt_while_a_writer_that_has_ended_makes_shards_durable_is_answered(tmp_path):
+    def ring(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    fields = {"x": Bytes(codec=Zstd(19))}
+    made = CacheWriter(tmp_path / "x", fields, fingerprint="a", threads=1, samples_per_shard=1)
+    record = np.random.default_rng(0).bytes(1 << 20)
+    for _ in range(40):
+        made.append({"x": record})
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            made.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert made.durable_count < 40
+
+
 def test_an_error_after_publication_does_not_speak_of_a_next_run(tmp_path, monkeypatch):
     made = writer(tmp_path / "x")
     native = made._native

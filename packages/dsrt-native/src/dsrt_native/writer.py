@@ -262,11 +262,17 @@ class CacheWriter:
             error = failed
             raise
         finally:
-            # Does nothing after publication. Before it, Ctrl-C may have come between two lines.
-            native.abort()
-            self._durable = native.durable
-            if error is not None:
-                _say_what_became(error, self._path, native)
+            try:
+                # Does nothing after publication. Before it, Ctrl-C may have come between two lines.
+                native.abort()
+            except BaseException as again:
+                # Ctrl-C once more: full shards that were not durable yet are given up.
+                error = again
+                raise
+            finally:
+                self._durable = native.durable
+                if error is not None:
+                    _say_what_became(error, self._path, native)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")

@@ -26,7 +26,9 @@ pub fn records<'py>(field: &Field, array: ArrayRef) -> Judged<HeldRecords<'py>> 
         FieldKind::Text if is_text(array.data_type()) => Ok(HeldRecords::Strings(array)),
         FieldKind::Bytes => Err(refused(&array, "a field of bytes", "use binary; text becomes bytes by .encode()")),
         FieldKind::Text => Err(refused(&array, "a field of text", "use string; bytes become text by .decode()")),
-        FieldKind::Dense(_) => equal_records(field, &array, "use fixed-size lists of exactly that type, or a NumPy array"),
+        FieldKind::Dense(_) => {
+            equal_records(field, &array, "use fixed-size lists of exactly that type, or a NumPy array")
+        }
         FieldKind::Ragged(_) => match (array.as_list_opt::<i32>(), array.as_list_opt::<i64>()) {
             (Some(list), _) => unequal_records(field, list.value_offsets(), list.values()),
             (_, Some(list)) => unequal_records(field, list.value_offsets(), list.values()),

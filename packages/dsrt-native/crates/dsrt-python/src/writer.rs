@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsrt_core::format::checksum::hex;
 use dsrt_core::format::json;
-use dsrt_core::write::{Record, Value, Writer, WriterOptions};
+use dsrt_core::write::{Disk, Record, Value, Writer, WriterOptions};
 use dsrt_core::{Error, Kind, Outcome};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::error::{attached, detached, interruptible, raise};
+use crate::error::{attached, interruptible, raise};
 use crate::plan::{ColumnIn, FieldIn, FieldSpec, column_type, earlier_named};
 use crate::sample::{HeldRecord, HeldValue, Refusal};
 use crate::samples::HeldSamples;
@@ -84,7 +84,7 @@ impl PyWriter {
             Ok((inputs, columns, options))
         })?;
         // It may have to remove what a dead writer left, or to read it, and makes dictionaries durable.
-        let writer = detached(py, || Writer::create(&path, options))?;
+        let writer = interruptible(py, |interrupt| Writer::start(Disk::default(), &path, options, interrupt))?;
         let durable = AtomicU64::new(writer.durable());
         Ok(Self { writer: Mutex::new(Some(writer)), fields: inputs, columns, durable, end: Mutex::new(None) })
     }
@@ -177,12 +177,15 @@ impl PyWriter {
         Ok((published.samples, hex(&published.digest), published.warnings))
     }
 
-    /// Ends the run, if it has not ended yet.
+    /// Ends the run, if it has not ended yet. A signal meanwhile ends the wait for shards that are full.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(writer) = self.open()?.take() {
             let reached = writer.durable();
-            let kept = detached(py, || Ok(writer.abort()))?;
-            self.ended(if kept > 0 { Outcome::Kept(kept) } else { Outcome::Removed(reached) }, false);
+            interruptible(py, |interrupt| {
+                let kept = writer.abort(interrupt);
+                self.ended(if kept > 0 { Outcome::Kept(kept) } else { Outcome::Removed(reached) }, false);
+                Ok(())
+            })?;
         }
         Ok(())
     }

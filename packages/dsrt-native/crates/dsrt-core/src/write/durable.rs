@@ -49,7 +49,13 @@ pub(super) struct Durable {
 
 impl Durable {
     /// Locks the work directory of `target`, recovers what a dead writer left, and decides what becomes of it.
-    pub(super) fn open(disk: Disk, target: &Path, options: &WriterOptions) -> Result<Self> {
+    /// `pause` is called now and then while that is read; its error leaves it as it is.
+    pub(super) fn open(
+        disk: Disk,
+        target: &Path,
+        options: &WriterOptions,
+        pause: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Self> {
         let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut manifest = options.manifest(name)?;
         let size = ManifestSize::new(manifest.to_bytes().len() as u64);
@@ -69,7 +75,7 @@ impl Durable {
             resumed: 0,
             restarted: None,
         };
-        this.take_over()?;
+        this.take_over(pause)?;
         Ok(this)
     }
 

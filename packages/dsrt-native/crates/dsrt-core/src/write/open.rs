@@ -116,8 +116,9 @@ impl Open {
 }
 
 impl Stage {
-    /// Ends the threads, if there are any. `drain` says whether shards that are full are made durable before.
-    pub(super) fn end(self, drain: bool) -> Rest {
+    /// Ends the threads, if there are any. With `drain`, shards that are full are made durable before; an error of it ends
+    /// that.
+    pub(super) fn end(self, drain: Option<Interrupt<'_>>) -> Rest {
         match self {
             Self::Holding(_, durable) | Self::Idle(durable) => Rest { durable: Some(durable), outcome: None },
             Self::Running(threads) => threads.stop(drain),

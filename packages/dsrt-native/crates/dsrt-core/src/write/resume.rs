@@ -34,19 +34,21 @@ pub(super) fn good_part(
     unfinished: &Unfinished,
     fields: &[&Field],
     columns: usize,
+    pause: &mut dyn FnMut() -> Result<()>,
 ) -> Result<(usize, Option<String>)> {
     if let Some(path) = elsewhere(work, fields)? {
         return Ok((0, Some(format!("{} is no directory", path.display()))));
     }
     let (mut good, mut problem) = (unfinished.shards.len(), None);
     for (number, shard) in unfinished.shards.iter().enumerate() {
+        pause()?;
         if let Some(found) = shard_problem(work, number as u64, shard, fields, columns)? {
             (good, problem) = (number, Some(found));
             break;
         }
     }
     let marks: Vec<_> = unfinished.shards.iter().take(good).filter_map(|shard| shard.spill).collect();
-    let proven = spill::proven(&work.spill(), &marks)?;
+    let proven = spill::proven(&work.spill(), &marks, pause)?;
     if proven < marks.len() {
         let path = work.spill();
         (good, problem) = (proven, Some(format!("{} has lost or changed rows", path.display())));

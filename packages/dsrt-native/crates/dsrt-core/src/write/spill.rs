@@ -99,7 +99,8 @@ impl Spill {
 }
 
 /// How many of the marks hold for the file at `path`: it is long enough, and what lies between them is proven.
-pub(super) fn proven(path: &Path, marks: &[SpillMark]) -> Result<usize> {
+/// `pause` is called now and then; its error ends that.
+pub(super) fn proven(path: &Path, marks: &[SpillMark], pause: &mut dyn FnMut() -> Result<()>) -> Result<usize> {
     if marks.is_empty() {
         return Ok(0);
     }
@@ -110,6 +111,7 @@ pub(super) fn proven(path: &Path, marks: &[SpillMark]) -> Result<usize> {
         let mut hasher = Hasher::new();
         let mut piece = Vec::new();
         while left > 0 {
+            pause()?;
             piece.clear();
             if read(&mut file, path, PIECE, &mut left, &mut piece)? == 0 {
                 return Ok(good);

@@ -12,12 +12,15 @@ use super::durable::Durable;
 use super::jobs::Ending;
 use super::schedule::Schedule;
 use super::worker::{Plan, Shared, State};
-use super::writer::Published;
+use super::writer::{Interrupt, Published};
 use crate::error::{Error, Kind, Result};
 use crate::outcome::Outcome;
 
 /// How often a caller that waits is asked whether it still wants to.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often an abort looks whether the shards that are full are durable.
+const GLANCE: Duration = Duration::from_millis(1);
 
 /// What there is when the threads have ended.
 #[derive(Default)]
@@ -100,12 +103,13 @@ impl Threads {
         self.wait(interrupt, |state| state.published.take())
     }
 
-    /// Ends the threads and waits for them: `drain` says whether shards that are full are made durable before.
-    pub(super) fn stop(mut self, drain: bool) -> Rest {
+    /// Ends the threads and waits for them. With `drain`, shards that are full are made durable before; it is called now
+    /// and then meanwhile, and its error ends that.
+    pub(super) fn stop(mut self, drain: Option<Interrupt<'_>>) -> Rest {
         self.end(drain)
     }
 
-    fn end(&mut self, drain: bool) -> Rest {
+    fn end(&mut self, drain: Option<Interrupt<'_>>) -> Rest {
         let Some(sealer) = self.sealer.take() else { return Rest::default() };
         if self.process != std::process::id() {
             // In a forked child: the threads do not exist, and their locks may be held for ever.
@@ -114,7 +118,9 @@ impl Threads {
             std::mem::forget(self.shared.clone());
             return Rest::default();
         }
-        self.shared.end(if drain { Ending::Drain } else { Ending::Stop });
+        if !drain.is_some_and(|interrupt| self.has_drained(&sealer, interrupt)) {
+            self.shared.end(Ending::Stop);
+        }
         // What a thread that panicked outside of a job has to say was said when it did.
         let durable = sealer.join().ok().flatten();
         self.shared.end(Ending::Stop);
@@ -125,6 +131,22 @@ impl Threads {
             (None, failure) => failure.as_ref().and_then(Error::outcome),
         };
         Rest { durable, outcome }
+    }
+
+    /// Waits until the shards that are full are durable, or until `interrupt` fails.
+    fn has_drained<T>(&self, sealer: &JoinHandle<T>, interrupt: Interrupt<'_>) -> bool {
+        self.shared.end(Ending::Drain);
+        let mut asked = Instant::now();
+        while !sealer.is_finished() {
+            std::thread::sleep(GLANCE);
+            if asked.elapsed() >= PATIENCE {
+                if interrupt().is_err() {
+                    return false;
+                }
+                asked = Instant::now();
+            }
+        }
+        true
     }
 
     fn employ(&mut self, wanted: usize) -> Result<()> {
@@ -173,7 +195,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.end(false);
+        self.end(None);
     }
 }
 

@@ -58,9 +58,15 @@ impl Writer {
 
     /// The same, with a disk that somebody may observe.
     pub fn create_on(disk: Disk, target: &Path, options: WriterOptions) -> Result<Self> {
+        Self::start(disk, target, options, &mut || Ok(()))
+    }
+
+    /// The same. What an earlier run left may be long to read: `interrupt` is called now and then meanwhile, and its error
+    /// leaves everything as it is.
+    pub fn start(disk: Disk, target: &Path, options: WriterOptions, interrupt: Interrupt<'_>) -> Result<Self> {
         // A dictionary that zstd cannot use is found before anything is made.
         codings(&options, &options.fields.iter().map(|(_, encoding)| encoding.body()).collect::<Vec<_>>())?;
-        let mut durable = Durable::open(disk, target, &options)?;
+        let mut durable = Durable::open(disk, target, &options, interrupt)?;
         let (samples, restarted) = (durable.resumed(), durable.restarted().map(str::to_owned));
         let dictionaries = durable.dictionaries().to_vec();
         let to_train: Vec<_> = options
@@ -178,16 +184,20 @@ impl Writer {
 
     /// Ends the run. What is appended already becomes durable as far as it fills shards, if a next run can use it. Says
     /// how many samples that one finds; if none, everything is removed.
-    pub fn abort(mut self) -> u64 {
-        self.close()
+    ///
+    /// `interrupt` is called now and then meanwhile. After an error of it only what is durable already is kept.
+    pub fn abort(mut self, interrupt: Interrupt<'_>) -> u64 {
+        self.close(interrupt)
     }
 
-    fn close(&mut self) -> u64 {
+    fn close(&mut self, interrupt: Interrupt<'_>) -> u64 {
         if self.process == std::process::id()
             && let Some(mut open) = self.open.take()
         {
-            let drain = open.options.fingerprint.is_some() && open.hand_over().is_ok();
-            self.durable = open.stage.end(drain).durable.map_or(0, Durable::abort);
+            // To train a dictionary takes seconds, and what is held back is little.
+            let is_held = matches!(open.stage, Stage::Holding(..));
+            let drain = open.options.fingerprint.is_some() && !is_held && open.hand_over().is_ok();
+            self.durable = open.stage.end(drain.then_some(interrupt)).durable.map_or(0, Durable::abort);
         }
         self.durable
     }
@@ -239,7 +249,7 @@ impl Writer {
 
     /// Ends the run after an error, or after it was published.
     fn ended<T>(&mut self, open: Open, result: Result<T>) -> Result<T> {
-        let Rest { durable, outcome } = open.stage.end(false);
+        let Rest { durable, outcome } = open.stage.end(None);
         let error = match (result, &durable, outcome) {
             (Ok(value), ..) => return Ok(value),
             (Err(error), Some(durable), _) => durable.explain(error),
@@ -254,7 +264,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.close();
+        self.close(&mut || Ok(()));
         // What is left in a forked child belongs to the parent.
         self.open.take().map(std::mem::forget).unwrap_or_default();
     }

@@ -75,7 +75,7 @@ fn threads_start_with_the_first_block_and_a_forked_child_leaves_them_alone() {
         assert_eq!(status.exit_status(), Some(7), "round {round}");
     }
     // The parent goes on as if nothing had happened: 301 samples, of which 300 fill shards.
-    assert_eq!(writer.abort(), 300);
+    assert_eq!(writer.abort(&mut || Ok(())), 300);
     eventually("none after the end", |found| found == 0);
     let writer = Writer::create(&root.path().join("x"), WriterOptions { earlier: Earlier::Resume, ..options }).unwrap();
     assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, 300);

@@ -22,17 +22,17 @@ struct Taken {
 
 impl Durable {
     /// Takes the durable samples of an earlier run over, or clears the work directory.
-    pub(super) fn take_over(&mut self) -> Result<()> {
+    pub(super) fn take_over(&mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let Some(unfinished) = self.work.take_unfinished() else {
             return self.work.clear();
         };
-        match self.judge(unfinished)? {
+        match self.judge(unfinished, pause)? {
             Some(taken) => self.go_on(taken),
             None => self.work.clear(),
         }
     }
 
-    fn judge(&mut self, unfinished: Unfinished) -> Result<Option<Taken>> {
+    fn judge(&mut self, unfinished: Unfinished, pause: &mut dyn FnMut() -> Result<()>) -> Result<Option<Taken>> {
         let difference = match unfinished.shards.is_empty() {
             true => None,
             false => planned::difference(&unfinished.plan, &self.plan),
@@ -45,7 +45,7 @@ impl Durable {
             _ if unfinished.shards.is_empty() => unfinished.damage.clone().unwrap_or_default(),
             (_, Some(difference)) => format!("their plan is another one in {difference} (R062)"),
             (_, None) if !unfinished.has_fingerprint() => "a run without fingerprint is not resumed".to_owned(),
-            (_, None) => return self.examine(unfinished),
+            (_, None) => return self.examine(unfinished, pause),
         };
         self.restarted = Some(format!("{} are discarded: {not_used}", unfinished.describe()));
         Ok(None)
@@ -71,7 +71,7 @@ impl Durable {
     }
 
     /// Looks whether everything is there that the journal says is durable.
-    fn examine(&mut self, unfinished: Unfinished) -> Result<Option<Taken>> {
+    fn examine(&mut self, unfinished: Unfinished, pause: &mut dyn FnMut() -> Result<()>) -> Result<Option<Taken>> {
         let (left, all) = (unfinished.describe(), unfinished.samples());
         let mut dictionaries = Vec::new();
         for ((field, encoding), entry) in self.options.fields.iter().zip(&self.manifest.fields) {
@@ -92,7 +92,7 @@ impl Durable {
             }
             dictionaries.push(expected.zip(found.map(Arc::from)));
         }
-        let (good, problem) = good_part(&self.work, &unfinished, &self.fields(), self.options.metadata.len())?;
+        let (good, problem) = good_part(&self.work, &unfinished, &self.fields(), self.options.metadata.len(), pause)?;
         if let Some(problem) = problem {
             let kept = samples(unfinished.shards.get(..good).unwrap_or_default());
             let rest = format!("{} of {left} are discarded", all - kept);

@@ -27,7 +27,7 @@ fn planned() -> WriterOptions {
 }
 
 fn open(root: &Path, options: &WriterOptions) -> Result<Durable> {
-    Durable::open(Disk::default(), &root.join("x"), options)
+    Durable::open(Disk::default(), &root.join("x"), options, &mut || Ok(()))
 }
 
 fn fresh(root: &Path, options: &WriterOptions) -> Durable {
@@ -159,11 +159,29 @@ impl Observer for Syncs {
 }
 
 #[test]
+fn a_run_that_is_interrupted_while_it_reads_what_was_left_leaves_it() {
+    let root = tempfile::tempdir().unwrap();
+    left(root.path(), &planned(), 2);
+    for calls in 0..4 {
+        let mut left = calls;
+        let mut stop = || {
+            left -= 1;
+            if left < 0 { Err(Error::new(Kind::State, "stop")) } else { Ok(()) }
+        };
+        // Two shards are looked at, and the metadata of each is read.
+        let error = Durable::open(Disk::default(), &root.path().join("x"), &planned(), &mut stop).err().unwrap();
+        assert_eq!(error.message(), "stop");
+    }
+    assert_eq!(open(root.path(), &planned()).unwrap().resumed(), 5);
+}
+
+#[test]
 fn an_abort_removes_what_is_half_written_and_syncs_nothing() {
     let root = tempfile::tempdir().unwrap();
     left(root.path(), &planned(), 2);
     let syncs = Arc::new(Syncs::default());
-    let durable = Durable::open(Disk::observed(syncs.clone()), &root.path().join("x"), &planned()).unwrap();
+    let durable =
+        Durable::open(Disk::observed(syncs.clone()), &root.path().join("x"), &planned(), &mut || Ok(())).unwrap();
     let half = root.path().join(".x.building/cache/fields/a/00002.shard");
     std::fs::write(&half, "half").unwrap();
     let before = syncs.0.load(Ordering::Relaxed);

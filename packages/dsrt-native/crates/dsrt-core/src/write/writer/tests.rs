@@ -150,7 +150,7 @@ fn a_writer_that_is_dropped_or_aborted_leaves_nothing() {
         writer.append(&[bytes(b"abc", &[3])], &[Value::Int(1)], &mut || Ok(())).unwrap();
         assert_eq!(names(&root.path().join("deep")), [".x.building"]);
         if abort {
-            writer.abort();
+            writer.abort(&mut || Ok(()));
         } else {
             drop(writer);
         }
@@ -220,7 +220,7 @@ fn a_rebuild_replaces_the_cache_when_it_is_complete_and_not_before() {
     };
     write(1, false).unwrap().publish(&mut || Ok(())).unwrap();
     assert_eq!(write(2, false).err().unwrap().kind(), Kind::Exists);
-    write(2, true).unwrap().abort();
+    write(2, true).unwrap().abort(&mut || Ok(()));
     assert_eq!(manifest(&target).samples, 1);
     write(2, true).unwrap().publish(&mut || Ok(())).unwrap();
     assert_eq!(manifest(&target).samples, 2);

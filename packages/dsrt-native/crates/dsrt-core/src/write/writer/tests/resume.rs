@@ -1,5 +1,9 @@
 //! Runs that end half-way, and those that go on from there.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
 use proptest::prelude::*;
 
 use super::pipeline::{append, differences, some_options};
@@ -41,7 +45,7 @@ proptest! {
             }
             append(&mut writer, &options, &rest[..random.below(rest.len() as u64 + 1) as usize], &mut random);
             let appended = writer.count();
-            let durable = writer.abort();
+            let durable = writer.abort(&mut || Ok(()));
             prop_assert!(durable >= full(appended) && durable <= appended, "{durable} of {appended}");
             kept = durable;
         }
@@ -71,8 +75,8 @@ fn a_trained_dictionary_is_used_by_the_runs_that_go_on() {
             match end {
                 2000 => assert_eq!(writer.publish(&mut || Ok(())).unwrap().samples, 2000),
                 // 25,600 bytes are held back before the first is stored.
-                _ if *end < 600 => assert_eq!(writer.abort(), 0),
-                _ => assert_eq!(writer.abort(), end / 300 * 300),
+                _ if *end < 600 => assert_eq!(writer.abort(&mut || Ok(())), 0),
+                _ => assert_eq!(writer.abort(&mut || Ok(())), end / 300 * 300),
             }
         }
         files(&target)
@@ -232,4 +236,51 @@ fn an_old_cache_that_was_exchanged_for_an_equal_one_is_gone_on_from_only_if_it_i
         assert!(files(&target) == expected);
         assert_eq!(names(root.path()), ["x"]);
     }
+}
+
+/// Holds a writer back where it creates its fourth shard.
+#[derive(Default)]
+struct Gate {
+    is_reached: AtomicBool,
+    is_open: AtomicBool,
+}
+
+impl crate::write::Observer for Gate {
+    fn operation(
+        &self,
+        operation: &crate::write::Operation<'_>,
+        run: &mut dyn FnMut() -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        if matches!(operation, crate::write::Operation::Create { path } if path.ends_with("00003.shard")) {
+            self.is_reached.store(true, SeqCst);
+            while !self.is_open.load(SeqCst) {
+                std::thread::yield_now();
+            }
+            // What asked for that has to be heard first.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        run()
+    }
+}
+
+#[test]
+fn an_abort_that_is_interrupted_keeps_what_is_durable_and_waits_for_no_more() {
+    let root = tempfile::tempdir().unwrap();
+    let gate = Arc::new(Gate::default());
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    options.fingerprint = Some("the same".into());
+    options.samples_per_shard = 1;
+    let mut writer = Writer::create_on(Disk::observed(gate.clone()), &root.path().join("x"), options).unwrap();
+    let mut stop = || Err(Error::new(Kind::State, "stop"));
+    // Until there is no room for more.
+    while writer.append(&[bytes(b"abc", &[3])], &[], &mut stop).is_ok() {}
+    let appended = writer.count();
+    let kept = writer.abort(&mut || {
+        if !gate.is_reached.load(SeqCst) {
+            return Ok(());
+        }
+        gate.is_open.store(true, SeqCst);
+        Err(Error::new(Kind::State, "stop"))
+    });
+    assert!(kept <= 3 && appended > 3, "{kept} of {appended}");
 }
