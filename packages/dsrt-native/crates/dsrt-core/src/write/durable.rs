@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::disk::Disk;
 use super::file::OutFile;
 use super::journal::Journal;
-use super::plan::{Encoding, WriterOptions};
-use super::planned;
+use super::options::{Encoding, WriterOptions};
+use super::plan;
 use super::resume::{dictionary_path, tidy};
 use super::sealed::Sealed;
 use super::size::ManifestSize;
@@ -59,7 +59,7 @@ impl Durable {
         let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut manifest = options.manifest(name)?;
         let size = ManifestSize::new(manifest.to_bytes().len() as u64);
-        let plan = planned::plan(options, &manifest)?;
+        let plan = plan::plan(options, &manifest)?;
         let work = Work::open(disk, target, options.replace)?;
         let given = |(_, encoding): &(Field, Encoding)| encoding.body().map(Arc::from);
         let mut this = Self {
@@ -110,7 +110,7 @@ impl Durable {
         self.work.sync_names()?;
         let mut journal = Journal::create(disk, self.work.journal())?;
         let plan = std::mem::replace(&mut self.plan, Value::Null);
-        journal.append(&planned::with_trained(plan, &self.options, &self.manifest))?;
+        journal.append(&plan::with_trained(plan, &self.options, &self.manifest))?;
         disk.sync_directory(self.work.path())?;
         self.journal = Some(journal);
         self.dictionaries = dictionaries;

@@ -4,10 +4,10 @@ use super::block::Block;
 use super::durable::Durable;
 use super::hold::Hold;
 use super::metadata::check_row;
-use super::plan::WriterOptions;
+use super::options::WriterOptions;
 use super::threads::{Rest, Threads};
 use super::value::{Record, Value, record_problem};
-use super::worker::Plan;
+use super::worker::Recipe;
 use super::writer::{Interrupt, Published};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
@@ -88,7 +88,7 @@ impl Open {
             }
         }
         let bodies: Vec<_> = dictionaries.iter().map(Option::as_deref).collect();
-        let plan = Plan {
+        let recipe = Recipe {
             fields: self.fields.clone(),
             codings: codings(&self.options, &bodies)?,
             samples_per_shard: self.options.samples_per_shard,
@@ -96,7 +96,7 @@ impl Open {
             threads: self.options.threads,
         };
         // In its place before it gets work: what fails at once has made shards durable already, and the error says so.
-        self.stage = Stage::Running(Threads::start(plan, durable)?);
+        self.stage = Stage::Running(Threads::start(recipe, durable)?);
         let Stage::Running(threads) = &mut self.stage else { return Err(lost()) };
         for block in held.into_iter().flat_map(Hold::into_blocks) {
             self.is_full = !threads.hand_over(block)?.1;

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::format::manifest::Manifest;
     use crate::write::disk::Disk;
-    use crate::write::plan::tests::empty_manifest;
+    use crate::write::options::tests::empty_manifest;
 
     fn publish(work: Work, replace: bool) -> Result<Vec<String>> {
         work.sync_names()?;

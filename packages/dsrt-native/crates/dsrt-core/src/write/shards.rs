@@ -11,11 +11,12 @@ use crate::format::manifest::FileEntry;
 pub(super) struct Shards {
     fields: usize,
     first: u64,
-    open: VecDeque<Open>,
+    pending: VecDeque<Pending>,
 }
 
+/// A shard of which something is missing yet.
 #[derive(Default)]
-struct Open {
+struct Pending {
     files: Vec<Option<(FileEntry, OutFile)>>,
     complete: usize,
     end: Option<(u64, Option<SpillMark>)>,
@@ -24,7 +25,7 @@ struct Open {
 impl Shards {
     /// None yet; the first one will have the number `first`.
     pub(super) fn new(fields: usize, first: u64) -> Self {
-        Self { fields, first, open: VecDeque::new() }
+        Self { fields, first, pending: VecDeque::new() }
     }
 
     /// Where a shard ends is known.
@@ -46,7 +47,7 @@ impl Shards {
 
     /// Whether the first shard is complete.
     pub(super) fn is_ready(&self) -> bool {
-        self.open.front().is_some_and(|shard| shard.end.is_some() && shard.complete == self.fields)
+        self.pending.front().is_some_and(|shard| shard.end.is_some() && shard.complete == self.fields)
     }
 
     /// The first shard, if it is complete.
@@ -54,18 +55,18 @@ impl Shards {
         if !self.is_ready() {
             return None;
         }
-        let Open { files, end, .. } = self.open.pop_front()?;
+        let Pending { files, end, .. } = self.pending.pop_front()?;
         let (samples, mark) = end?;
         self.first += 1;
         Some(Complete { samples, files: files.into_iter().flatten().collect(), mark })
     }
 
-    fn get(&mut self, shard: u64) -> Option<&mut Open> {
+    fn get(&mut self, shard: u64) -> Option<&mut Pending> {
         let place = shard.checked_sub(self.first)? as usize;
-        while self.open.len() <= place {
+        while self.pending.len() <= place {
             let files = std::iter::repeat_with(|| None).take(self.fields).collect();
-            self.open.push_back(Open { files, ..Open::default() });
+            self.pending.push_back(Pending { files, ..Pending::default() });
         }
-        self.open.get_mut(place)
+        self.pending.get_mut(place)
     }
 }

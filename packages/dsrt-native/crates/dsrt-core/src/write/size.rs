@@ -60,7 +60,7 @@ mod tests {
     use crate::dtype::DType;
     use crate::field::{Codec, FieldKind};
     use crate::format::manifest::{Manifest, MetadataEntry};
-    use crate::write::plan::tests::{field, options};
+    use crate::write::options::tests::{field, options};
 
     fn manifest(shards: &[(u64, u64)], chunks: Option<usize>) -> Manifest {
         let indexed = field("a", FieldKind::Bytes, DType::UInt8, Codec::Zstd);

@@ -11,7 +11,7 @@ use super::cut::Cut;
 use super::durable::Durable;
 use super::jobs::Ending;
 use super::schedule::Schedule;
-use super::worker::{Plan, Shared, State};
+use super::worker::{Recipe, Shared, State};
 use super::writer::{Interrupt, Published};
 use crate::error::{Error, Kind, Result};
 use crate::outcome::Outcome;
@@ -41,20 +41,20 @@ pub(super) struct Threads {
 
 impl Threads {
     /// Starts the one that seals; workers are started as there is work. `durable` has begun.
-    pub(super) fn start(plan: Plan, durable: Durable) -> Result<Self> {
-        let cut = Cut::new(plan.samples_per_shard, plan.shard_bytes, plan.fields.len(), durable.shards());
-        let compressed = plan.codings.iter().map(|coding| !coding.is_raw()).collect();
+    pub(super) fn start(recipe: Recipe, durable: Durable) -> Result<Self> {
+        let cut = Cut::new(recipe.samples_per_shard, recipe.shard_bytes, recipe.fields.len(), durable.shards());
+        let compressed = recipe.codings.iter().map(|coding| !coding.is_raw()).collect();
         let shared = Arc::new(Shared {
             disk: durable.disk().clone(),
-            directories: plan.fields.iter().map(|field| durable.field_path(field)).collect(),
+            directories: recipe.fields.iter().map(|field| durable.field_path(field)).collect(),
             spill: durable.spill().cloned(),
             durable: AtomicU64::new(durable.samples()),
             state: Mutex::new(State {
-                schedule: Schedule::new(compressed, cut, plan.threads),
+                schedule: Schedule::new(compressed, cut, recipe.threads),
                 published: None,
                 failure: None,
             }),
-            plan,
+            recipe,
             jobs: Condvar::new(),
             seals: Condvar::new(),
             caller: Condvar::new(),
@@ -150,7 +150,7 @@ impl Threads {
     }
 
     fn employ(&mut self, wanted: usize) -> Result<()> {
-        for _ in 0..wanted.min(self.shared.plan.threads.saturating_sub(self.workers.len())) {
+        for _ in 0..wanted.min(self.shared.recipe.threads.saturating_sub(self.workers.len())) {
             let shared = self.shared.clone();
             let name = format!("dsrt-write-{}", self.workers.len());
             match Builder::new().name(name).spawn(move || shared.serve()) {

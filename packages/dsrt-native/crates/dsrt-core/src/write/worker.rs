@@ -22,7 +22,7 @@ use crate::field::Field;
 use crate::format::codec::{Coding, Encoder};
 
 /// What the threads know of the cache.
-pub(super) struct Plan {
+pub(super) struct Recipe {
     pub fields: Vec<Field>,
     pub codings: Vec<Coding>,
     pub samples_per_shard: u64,
@@ -32,7 +32,7 @@ pub(super) struct Plan {
 
 /// What the threads of a writer share.
 pub(super) struct Shared {
-    pub plan: Plan,
+    pub recipe: Recipe,
     pub disk: Disk,
     /// The directory of each field.
     pub directories: Vec<PathBuf>,
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     fn field(&self, field: usize) -> Result<(&Field, &Coding)> {
-        let found = self.plan.fields.get(field).zip(self.plan.codings.get(field));
+        let found = self.recipe.fields.get(field).zip(self.recipe.codings.get(field));
         found.ok_or_else(|| Error::new(Kind::Internal, "a job for a field that there is not"))
     }
 
@@ -141,7 +141,7 @@ impl Shared {
         let directory = directory.ok_or_else(|| Error::new(Kind::Internal, "a file of a field that there is not"))?;
         let path = directory.join(format!("{shard:05}.shard"));
         Shard::create(&self.disk, path).map_err(|error| match error.os_code() {
-            Some(code) if code == Errno::MFILE.raw_os_error() => too_many_open(self.plan.fields.len(), &error),
+            Some(code) if code == Errno::MFILE.raw_os_error() => too_many_open(self.recipe.fields.len(), &error),
             _ => error,
         })
     }

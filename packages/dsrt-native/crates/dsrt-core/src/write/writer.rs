@@ -12,7 +12,7 @@ use super::disk::Disk;
 use super::durable::Durable;
 use super::hold::Hold;
 use super::open::{Open, Stage, codings, lost};
-use super::plan::{Dictionary, WriterOptions};
+use super::options::{Dictionary, WriterOptions};
 use super::samples::Samples;
 use super::threads::{PATIENCE, Rest};
 use super::value::{Record, Value};

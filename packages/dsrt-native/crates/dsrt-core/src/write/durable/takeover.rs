@@ -6,8 +6,8 @@ use super::Durable;
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::FileEntry;
 use crate::write::journal::Journal;
-use crate::write::plan::{Dictionary, Earlier};
-use crate::write::planned;
+use crate::write::options::{Dictionary, Earlier};
+use crate::write::plan;
 use crate::write::resume::{dictionary, dictionary_path, good_part, tidy};
 use crate::write::spill::Spill;
 use crate::write::unfinished::{Unfinished, samples};
@@ -35,7 +35,7 @@ impl Durable {
     fn judge(&mut self, unfinished: Unfinished, pause: &mut dyn FnMut() -> Result<()>) -> Result<Option<Taken>> {
         let difference = match unfinished.shards.is_empty() {
             true => None,
-            false => planned::difference(&unfinished.plan, &self.plan),
+            false => plan::difference(&unfinished.plan, &self.plan),
         };
         let not_used = match (self.options.earlier, &difference) {
             (Earlier::Ask, _) if unfinished.has_fingerprint() => {
@@ -78,7 +78,7 @@ impl Durable {
             let expected = match &encoding.dictionary {
                 None => None,
                 Some(Dictionary::Body(_)) => entry.dictionary.clone(),
-                Some(Dictionary::Train(_)) => planned::trained(&unfinished.plan, &field.name),
+                Some(Dictionary::Train(_)) => plan::trained(&unfinished.plan, &field.name),
             };
             let found = match &expected {
                 Some(entry) => dictionary(&self.work, field, entry)?,

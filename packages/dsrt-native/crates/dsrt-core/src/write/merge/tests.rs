@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::field::{Codec, Field, FieldKind};
 use crate::format::metadata::BATCH;
 use crate::write::disk::{Observer, Operation};
-use crate::write::plan::tests::{field, options};
+use crate::write::options::tests::{field, options};
 use crate::write::{Dictionary, Encoding, Record, Value as Cell, Writer, WriterOptions};
 
 const DICTIONARY: &[u8] = b"the quick brown fox jumps over the lazy dog";

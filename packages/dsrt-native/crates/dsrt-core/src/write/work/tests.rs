@@ -1,5 +1,5 @@
 use super::*;
-use crate::write::plan::tests::empty_manifest;
+use crate::write::options::tests::empty_manifest;
 
 fn create(target: &Path, replace: bool) -> Result<Work> {
     let mut work = Work::open(Disk::default(), target, replace)?;

@@ -6,7 +6,7 @@ use crate::field::{Codec, Field, FieldKind};
 use crate::format::header;
 use crate::format::manifest::Manifest;
 use crate::write::Dictionary;
-use crate::write::plan::tests::{field, options};
+use crate::write::options::tests::{field, options};
 
 mod pipeline;
 mod resume;
