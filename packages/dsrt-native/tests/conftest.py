@@ -1,6 +1,7 @@
 """Caches written by the plain reference: one of every kind of field and column, one of numbers."""
 
 import importlib
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,10 @@ from hypothesis import settings
 
 from dsrt_format import Bytes, Dense, Ragged, Text, Zstd, reference
 from dsrt_native import Cache, Population
+
+# Whoever runs the tests in the background may have told them to ignore Ctrl-C, and the processes that are
+# tested would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure.
 settings.register_profile("any machine", deadline=None)
