@@ -71,7 +71,7 @@ class Interrupter:
             time.sleep(choose.uniform(0, 0.02))
         else:
             child.wait_for("open")
-            time.sleep(choose.uniform(pace.last if at_the_end else 0, pace.end * 1.05))
+            time.sleep(choose.uniform(pace.last, pace.end) if at_the_end else choose.uniform(0, pace.end))
         # A terminal sends it to every process of the group, kill to one.
         group = choose.random() < 0.5
         for again in range(choose.choice([1, 1, 1, 2, 4])):
