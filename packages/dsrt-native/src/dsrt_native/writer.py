@@ -273,6 +273,8 @@ class CacheWriter:
                 self._durable = native.durable
                 if error is not None:
                     _say_what_became(error, self._path, native)
+                # Its traceback leads to this frame: together they would keep the writer and its lock.
+                error = None
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")
