@@ -116,7 +116,7 @@ def integration(session: nox.Session) -> None:
 
 @nox.session
 def survival(session: nox.Session) -> None:
-    """A thousand builds killed, and the other disasters of tests/survival, counted: about an hour."""
+    """A thousand builds killed, and the other disasters of tests/survival, counted: a quarter of an hour."""
     install_ours(session, NEEDS["native"], "pytest")
     session.run("python", "-m", "tests.survival", *session.posargs)
 
