@@ -11,7 +11,7 @@ def test_an_interrupted_build_keeps_what_was_sealed_and_the_next_run_goes_on(
 ):
     interrupter = Interrupter(nursery, expected, tmp_path, seed=3)
     for _ in range(6):
-        # How many of them hit the build and not the moment behind it is up to the machine; the long form counts.
+        # How many hit the build, and not the moment behind it, is up to the machine; the long form counts.
         interrupter.build(at_the_end=at_the_end)
     assert interrupter.counts.identical == 6
 
