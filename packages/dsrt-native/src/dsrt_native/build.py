@@ -154,10 +154,13 @@ def build(
             try:
                 _write(writer, source, workers, report)
             except BaseException as error:
-                if fingerprint is not None and writer.count and not writer.durable_count:
+                # With more samples than that a shard was full, and it is the disk that did not take it.
+                most = options["samples_per_shard"]
+                if fingerprint is not None and not writer.durable_count and 0 < writer.count < most:
                     error.add_note(
                         f"no shard was full, so none of {writer.count} samples is kept; with a smaller "
-                        "samples_per_shard, such as 64, the next run would go on from the last full one"
+                        f"samples_per_shard, such as {min(64, most // 2)}, the next run would go on from the "
+                        "last full one"
                     )
                 raise
             status: Literal["built", "rebuilt"] = "built" if found is None else "rebuilt"
