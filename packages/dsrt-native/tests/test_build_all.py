@@ -10,7 +10,7 @@ from .directories import names
 
 class Counting:
     fields = {"x": Dense("int64")}  # noqa: RUF012  # as people write it
-    metadata = {}  # noqa: RUF012
+    metadata = {}  # noqa: RUF012  # likewise
 
     def __init__(self, name, count=3, *, fingerprint=None, error=None):
         self.name, self.count, self.fingerprint, self.error = name, count, fingerprint, error
