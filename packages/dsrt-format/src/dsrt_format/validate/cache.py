@@ -1,62 +1,20 @@
 """The validator: reads everything and returns every problem, instead of raising the first."""
 
 import os
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
 from dsrt_format.codecs import Decoder
 from dsrt_format.dictionary import check_dictionary_header, read_dictionary
 from dsrt_format.directory import CacheDirectory
 from dsrt_format.entries import METADATA_NAME, Field
-from dsrt_format.errors import described
 from dsrt_format.manifest import Manifest, read_manifest
 from dsrt_format.manifest_limits import limit_violations
 from dsrt_format.metadata import arrow_table, chunk_violations, map_file, weight_violations
 from dsrt_format.rules import Violation
 from dsrt_format.shard import ShardReader
+from dsrt_format.validate.problem import Problem, Report
 
-__all__ = ["MAX_PROBLEMS_PER_RULE", "Problem", "validate"]
-
-MAX_PROBLEMS_PER_RULE = 1000
-
-Kind = Literal["manifest", "file", "dictionary", "record", "metadata"]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A place where a cache breaks a rule. `str()` shows it as the errors of reading do.
-
-    Attributes:
-        rule: The id of the rule, such as ``"R033"``; see `dsrt_format.rules.RULES`.
-        cache: The path of the cache as it was given.
-        field: The name of the field, or None where it is of no one field; likewise below.
-        shard: The number of the shard.
-        sample: The position of the sample in the cache.
-        message: What was found, what was expected and what to do.
-    """
-
-    rule: str
-    cache: str
-    field: str | None
-    shard: int | None
-    sample: int | None
-    message: str
-
-    def __str__(self) -> str:
-        return described(self.rule, self.message, self.cache, self.field, self.shard, self.sample)
-
-    @property
-    def kind(self) -> Kind:
-        """What is damaged: the manifest, a whole file, a dictionary, one record or the metadata."""
-        if self.rule < "R030":
-            return "manifest"
-        if self.rule in ("R030", "R031", "R039"):
-            return "file"
-        if self.rule == "R040":
-            return "dictionary"
-        return "record" if self.rule < "R040" else "metadata"
+__all__ = ["validate"]
 
 
 def validate(
@@ -79,47 +37,13 @@ def validate(
         OSError: A file that is there cannot be read.
         MemoryError: A record or the metadata is larger than the memory.
     """
-    report = _Report(os.fspath(path))
+    report = Report(os.fspath(path))
     try:
         with CacheDirectory(path) as directory:
             _Validation(directory, read_manifest(directory), report, progress).run()
     except Violation as violation:
         report.add(violation)
     return report.problems()
-
-
-class _Report:
-    def __init__(self, cache: str) -> None:
-        self._cache = cache
-        self._found: list[Problem] = []
-        self._counts: Counter[str] = Counter()
-
-    def add(self, violation: Violation) -> None:
-        self._counts[violation.rule] += 1
-        if self._counts[violation.rule] <= MAX_PROBLEMS_PER_RULE:
-            self._found.append(
-                Problem(
-                    violation.rule,
-                    self._cache,
-                    violation.field,
-                    violation.shard,
-                    violation.sample,
-                    violation.message,
-                )
-            )
-
-    def sort_by_rule(self) -> None:
-        self._found.sort(key=lambda problem: problem.rule)
-
-    def problems(self) -> list[Problem]:
-        more = [
-            Problem(
-                rule, self._cache, None, None, None, f"{count - MAX_PROBLEMS_PER_RULE} more are not listed"
-            )
-            for rule, count in sorted(self._counts.items())
-            if count > MAX_PROBLEMS_PER_RULE
-        ]
-        return self._found + more
 
 
 class _Validation:
@@ -129,7 +53,7 @@ class _Validation:
         self,
         directory: CacheDirectory,
         manifest: Manifest,
-        report: _Report,
+        report: Report,
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self._directory = directory
