@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dsrt_format import DataError, FormatError, Manifest, NotPublishedError, reference, validate
-from dsrt_format.directory import CacheDirectory
+from dsrt_format.directory import CacheDirectory, in_directory
+from dsrt_format.rules import Violation
 
 
 def bind(path):
@@ -104,3 +105,80 @@ def test_threads_read_one_cache_side_by_side(cache):
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+def replace(path: Path, content: str):
+    """Put a directory whose manifest has that content at a path, and remove the one that was there."""
+    new, old = path.with_name("new"), path.with_name("old")
+    new.mkdir()
+    (new / "manifest.json").write_text(content)
+    if path.exists():
+        path.rename(old)
+    new.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def test_a_directory_that_is_replaced_while_it_is_read_is_left_for_the_new_one(tmp_path):
+    path, looks = tmp_path / "x", []
+    replace(path, "0")
+
+    def read(directory):
+        looks.append(len(looks) + 1)
+        if len(looks) < 4:
+            replace(path, str(len(looks)))
+        return directory.manifest_bytes()
+
+    open_before = open_files()
+    assert in_directory(path, read) == b"3"
+    assert looks == [1, 2, 3, 4]
+    assert open_files() == open_before
+
+
+def test_what_is_missing_in_the_directory_that_is_there_is_said_at_once(tmp_path):
+    path, looks = tmp_path / "x", []
+    replace(path, "0")
+
+    def read(directory):
+        looks.append(directory)
+        directory.check("y", 1)
+
+    with pytest.raises(Violation, match="y is missing"):
+        in_directory(path, read)
+    assert len(looks) == 1
+
+
+def test_a_path_that_never_rests_is_given_up_and_one_that_is_removed_at_once(tmp_path):
+    path, looks = tmp_path / "x", []
+    replace(path, "0")
+
+    def never(directory):
+        looks.append(directory)
+        replace(path, "again")
+        directory.check("y", 1)
+
+    with pytest.raises(Violation, match="y is missing"):
+        in_directory(path, never)
+    assert len(looks) == 100
+
+    def removed(directory):
+        looks.append(directory)
+        shutil.rmtree(path)
+        return directory.manifest_bytes()
+
+    with pytest.raises(Violation, match="no manifest"):
+        in_directory(path, removed)
+    assert len(looks) == 101
+
+
+def test_the_reference_reads_the_cache_that_replaced_the_one_it_had_opened(vectors, cache, monkeypatch):
+    other = vectors / "example" / "empty"
+    check = CacheDirectory.check
+
+    def replaced(self, name, length):
+        monkeypatch.setattr(CacheDirectory, "check", check)
+        shutil.rmtree(cache)
+        shutil.copytree(other, cache)
+        check(self, name, length)
+
+    monkeypatch.setattr(CacheDirectory, "check", replaced)
+    assert reference.read(cache) == reference.read(other) == []

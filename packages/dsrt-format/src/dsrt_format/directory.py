@@ -3,13 +3,20 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
 
 from dsrt_format.rules import Violation
 
-__all__ = ["MAX_MANIFEST_BYTES", "CacheDirectory", "CacheFile"]
+__all__ = ["MAX_MANIFEST_BYTES", "CacheDirectory", "CacheFile", "in_directory"]
+
+T = TypeVar("T")
 
 MAX_MANIFEST_BYTES = 64 << 20
+
+# How often a path is followed that leads to another directory again and again.
+_TRIES = 100
 
 # What is not there or is no file. Other errors, such as EACCES and EIO, are the caller's to see.
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
@@ -92,6 +99,16 @@ class CacheDirectory:
                 found = "nothing is there" if error.errno == errno.ENOENT else "the path is no directory"
                 raise Violation("R000", f"there is no cache: {found}; {_BUILD_FIRST}") from None
 
+    def is_replaced(self) -> bool:
+        """Return whether the path leads to another directory by now; False where nothing is there."""
+        if self._handle is None:
+            return False
+        try:
+            # While this one is open, no other can have its number by chance.
+            return not os.path.samestat(os.stat(self.path), os.fstat(self._handle))
+        except OSError:
+            return False
+
     def manifest_bytes(self) -> bytes:
         """Return the content of manifest.json.
 
@@ -163,6 +180,33 @@ class CacheDirectory:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def in_directory(path: str | os.PathLike[str], read: Callable[[CacheDirectory], T]) -> T:
+    """Return what `read` makes of the directory of a cache.
+
+    A rebuild exchanges two directories and removes the old one, file by file. Whoever opened that one just
+    before finds less in it than there was, which says nothing of the cache that is at the path now. So where
+    `read` fails and its directory was replaced meanwhile, it is called again with the new one.
+
+    Args:
+        path: The directory.
+        read: Called with the open directory.
+
+    Raises:
+        Violation: R000, there is no directory.
+        OSError: It cannot be opened.
+        Exception: What `read` raises where the directory is the one at the path.
+    """
+    for _ in range(_TRIES - 1):
+        with CacheDirectory(path) as directory:
+            try:
+                return read(directory)
+            except Exception:
+                if not directory.is_replaced():
+                    raise
+    with CacheDirectory(path) as directory:
+        return read(directory)
 
 
 def _missing(name: str) -> Violation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsrt_format.checksum import blake3_digest
-from dsrt_format.directory import CacheDirectory
+from dsrt_format.directory import CacheDirectory, in_directory
 from dsrt_format.entries import METADATA_NAME, DictionaryFile, Field, MetadataFile, ShardFile
 from dsrt_format.errors import FormatError
 from dsrt_format.manifest_json import parse_manifest
@@ -54,8 +54,8 @@ class Manifest:
             FormatError: The manifest breaks another of the rules R001 to R021.
             OSError: The file cannot be read.
         """
-        with raising(FormatError, os.fspath(path)), CacheDirectory(path) as directory:
-            return checked_manifest(directory)
+        with raising(FormatError, os.fspath(path)):
+            return in_directory(path, checked_manifest)
 
     def files(self) -> Iterator[tuple[str, int, str | None, int | None]]:
         """Yield every other file of the cache: path inside, length, and field and shard if any."""

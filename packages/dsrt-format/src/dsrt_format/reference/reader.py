@@ -8,7 +8,7 @@ from typing import Any
 from dsrt_format.codecs import Decoder
 from dsrt_format.column_values import column_type, python_values
 from dsrt_format.dictionary import check_dictionary_header, read_dictionary
-from dsrt_format.directory import CacheDirectory
+from dsrt_format.directory import CacheDirectory, in_directory
 from dsrt_format.entries import Field
 from dsrt_format.errors import DataError, FormatError
 from dsrt_format.manifest import Manifest, checked_manifest
@@ -42,10 +42,14 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         OSError: A file cannot be read.
     """
     cache_path = os.fspath(path)
-    with raising(FormatError, cache_path), CacheDirectory(path) as directory:
+
+    def samples(directory: CacheDirectory) -> list[dict[str, Any]]:
         manifest = _open(directory)
         with raising(DataError, cache_path):
             return _read_samples(directory, manifest)
+
+    with raising(FormatError, cache_path):
+        return in_directory(path, samples)
 
 
 def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
@@ -63,15 +67,19 @@ def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
         DsrtError: As for `read`, and ImportError and OSError likewise.
     """
     cache_path = os.fspath(path)
-    with raising(FormatError, cache_path), CacheDirectory(path) as directory:
+
+    def one(directory: CacheDirectory) -> dict[str, Any]:
         manifest = _open(directory)
-        sample = operator.index(sample)
-        if not 0 <= sample < manifest.num_samples:
+        number = operator.index(sample)
+        if not 0 <= number < manifest.num_samples:
             raise IndexError(
-                f"sample {sample} of {cache_path!r}: it has {manifest.num_samples} samples, counted from 0"
+                f"sample {number} of {cache_path!r}: it has {manifest.num_samples} samples, counted from 0"
             )
         with raising(DataError, cache_path):
-            return _read_one(directory, manifest, sample)
+            return _read_one(directory, manifest, number)
+
+    with raising(FormatError, cache_path):
+        return in_directory(path, one)
 
 
 def open_decoder(directory: CacheDirectory, field: Field) -> Decoder:

@@ -43,8 +43,8 @@ pub(super) struct Files {
 
 impl Cache {
     /// Opens the cache in directory `path`: reads its manifest (R000 to R021) and checks that every file is there, with
-    /// its length (R030). Nothing is mapped. `verify` false leaves out the checksums of records (R033) later on, and
-    /// nothing else.
+    /// its length (R030). Where it is replaced meanwhile, the new one is opened. Nothing is mapped. `verify` false leaves
+    /// out the checksums of records (R033) later on, and nothing else.
     ///
     /// Files are mapped when they are first needed. One that is truncated while it is mapped ends the process with
     /// SIGBUS when the missing part is read: a published cache never changes, and on file systems where that cannot
@@ -56,9 +56,11 @@ impl Cache {
 
     fn open_named(path: &Path, name: &Arc<str>, verify: bool) -> Result<Self> {
         checksum::prepare();
-        let directory = Directory::open(path)?;
-        let manifest = Manifest::parse(&directory.manifest()?)?;
-        check_files(&directory, &manifest)?;
+        let (directory, manifest) = Directory::look(path, |directory| {
+            let manifest = Manifest::parse(&directory.manifest()?)?;
+            check_files(directory, &manifest)?;
+            Ok(manifest)
+        })?;
         let locator = Locator::new(&manifest.shards)?;
         let fields = manifest.fields.iter().map(|entry| FieldFiles::new(entry.files.len())).collect::<Result<_>>()?;
         let files = Arc::new(Files { directory, fields, table: OnceBox::new() });

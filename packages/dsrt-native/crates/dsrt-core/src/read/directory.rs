@@ -19,6 +19,9 @@ const MANIFEST: &str = "manifest.json";
 /// A file that is not there, or cannot be what it should: broken links, a socket, a file in the place of a directory.
 const ABSENT: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
 
+/// How often a reader follows a path that leads to another directory again and again; each time a rebuild was published.
+const TRIES: u32 = 100;
+
 /// An open directory.
 pub(super) struct Directory(OwnedFd);
 
@@ -30,6 +33,32 @@ impl Directory {
             Err(error) if ABSENT.contains(&error) => Err(not_published("there is no directory at this path")),
             Err(error) => Err(Error::io("cannot open the directory", error.into())),
         }
+    }
+
+    /// Opens the directory of a cache and what `look` finds in it, which is of one and the same directory.
+    ///
+    /// A rebuild exchanges two directories and removes the old one, file by file. Who opened that one just before finds
+    /// less in it than there was, which says nothing of the cache that is at the path now: that one is looked at then.
+    pub(super) fn look<T>(path: &Path, look: impl Fn(&Self) -> Result<T>) -> Result<(Self, T)> {
+        let mut directory = Self::open(path)?;
+        let mut tries = TRIES;
+        loop {
+            let error = match look(&directory) {
+                Ok(found) => return Ok((directory, found)),
+                Err(error) => error,
+            };
+            tries -= 1;
+            match Self::open(path) {
+                Ok(now) if tries > 0 && !now.is(&directory) => directory = now,
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Whether both are one. While both are open, neither can have the other's number by chance.
+    fn is(&self, other: &Self) -> bool {
+        let number = |directory: &Self| fstat(&directory.0).map(|stat| (stat.st_dev, stat.st_ino));
+        matches!((number(self), number(other)), (Ok(one), Ok(other)) if one == other)
     }
 
     /// The bytes of the manifest (R000, R001).
@@ -133,4 +162,73 @@ fn breach(message: String) -> Error {
 
 fn not_published(what: &str) -> Error {
     Error::rule(Kind::NotPublished, 0, format!("no cache is published here: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Puts a directory that has `manifest` at `path`, and removes the one that was there.
+    fn replace(path: &Path, manifest: &str) {
+        let (new, old) = (path.with_extension("new"), path.with_extension("old"));
+        std::fs::create_dir(&new).unwrap();
+        std::fs::write(new.join(MANIFEST), manifest).unwrap();
+        if path.exists() {
+            std::fs::rename(path, &old).unwrap();
+        }
+        std::fs::rename(&new, path).unwrap();
+        let _ = std::fs::remove_dir_all(&old);
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_while_it_is_looked_at_is_left_for_the_new_one() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        replace(&path, "0");
+        let looks = Cell::new(0);
+        let (directory, found) = Directory::look(&path, |directory| {
+            looks.set(looks.get() + 1);
+            if looks.get() < 4 {
+                replace(&path, &looks.get().to_string());
+            }
+            directory.manifest()
+        })
+        .unwrap();
+        assert_eq!((looks.get(), &*found), (4, &b"3"[..]));
+        assert_eq!(directory.manifest().unwrap(), b"3");
+    }
+
+    #[test]
+    fn what_is_missing_in_the_directory_that_is_there_is_said_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        replace(&path, "0");
+        let looks = Cell::new(0);
+        let error = Directory::look(&path, |directory| {
+            looks.set(looks.get() + 1);
+            directory.check("y", 1)
+        });
+        assert_eq!((looks.get(), error.err().unwrap().rule_number()), (1, Some(30)));
+    }
+
+    #[test]
+    fn a_path_that_never_rests_is_given_up_and_one_that_is_removed_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        replace(&path, "0");
+        let looks = Cell::new(0);
+        let error = Directory::look(&path, |directory| {
+            looks.set(looks.get() + 1);
+            replace(&path, "again");
+            directory.check("y", 1)
+        });
+        assert_eq!((looks.get(), error.err().unwrap().rule_number()), (TRIES, Some(30)));
+        let removed = Directory::look(&path, |directory| {
+            let _ = std::fs::remove_dir_all(&path);
+            directory.manifest()
+        });
+        assert_eq!(removed.err().unwrap().kind(), Kind::NotPublished);
+    }
 }
