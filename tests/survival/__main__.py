@@ -61,7 +61,7 @@ class Run:
     def interrupts(self) -> list[str]:
         interrupter = Interrupter(self._nursery, self._expected, self._place, self._seed)
         for number in self._times(300):
-            interrupter.build(workers=number % 5 == 0, at_the_end=number % 3 == 0)
+            interrupter.build(workers=number % 5 == 0, at_the_end=number % 6 == 0)
         return interrupter.counts.lines()
 
     def races(self) -> list[str]:

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.survival.disk import TARGET, image, journalled, names
-from tests.survival.expected import Expected
+from tests.survival.expected import Expected, Pace
 from tests.survival.job import Job
-from tests.survival.nursery import Nursery
+from tests.survival.nursery import Child, Nursery
 from tests.survival.recipes import RECIPES
+
+# What a source takes at least for its samples, so that a build is under way for some time on any machine.
+SECONDS = 0.4
 
 
 @dataclass
@@ -22,6 +25,7 @@ class InterruptCounts:
     sent: int = 0
     with_workers: int = 0
     repeated: int = 0
+    between: int = 0
     outcomes: collections.Counter[str] = field(default_factory=collections.Counter)
     resumed: int = 0
     identical: int = 0
@@ -32,6 +36,7 @@ class InterruptCounts:
         return [
             f"Ctrl-C: {self.sent} builds interrupted, {self.repeated} of them again and again, "
             f"{self.with_workers} with two worker processes",
+            f"  0 < durable < all when {self.between} of {self.sent} were sent",
             f"  outcomes: {outcomes}",
             f"  no process left in any; {self.resumed} next runs went on from durable samples; "
             f"{self.identical} ended byte-identical",
@@ -53,25 +58,21 @@ class Interrupter:
         root = self._place / "interrupted"
         root.mkdir()
         way = "build" if workers else choose.choice(["build", "append", "batch"])
-        early = not at_the_end and choose.random() < 0.1
+        aim = "end" if at_the_end else choose.choices(["begin", "clock", "journal"], [7, 3, 90])[0]
         job = Job(
             str(root),
             recipe,
             fingerprint=choose.random() < 0.9,
             way=way,
+            seconds=SECONDS if aim == "journal" else 0,
             workers=2 if workers else 0,
-            gated=early,
+            gated=aim == "begin",
         )
+        # Which takes a build, the first time.
         pace = self._expected.pace(recipe, workers=workers)
         child = self._nursery.start(job)
-        if early:
-            # In the middle of locking, recovering and planning.
-            time.sleep(0.05)
-            child.start()
-            time.sleep(choose.uniform(0, 0.02))
-        else:
-            child.wait_for("open")
-            time.sleep(choose.uniform(pace.last, pace.end) if at_the_end else choose.uniform(0, pace.end))
+        self._aim(child, job, pace, aim)
+        counts.between += 0 < journalled(root) < RECIPES[recipe].samples
         # A terminal sends it to every process of the group, kill to one.
         group = choose.random() < 0.5
         for again in range(choose.choice([1, 1, 1, 2, 4])):
@@ -91,8 +92,14 @@ class Interrupter:
             assert failed["kind"] == "KeyboardInterrupt", child
             assert published or durable >= (child.durable if job.fingerprint else 0), child
             assert job.fingerprint or not root.exists() or names(root) in ([], [TARGET]), child
-            share = "all" if durable == RECIPES[recipe].samples else "some" if durable else "none"
-            counts.outcomes["published" if published else f"kept {share}"] += 1
+            if published:
+                outcome = "published"
+            elif not job.fingerprint:
+                outcome = "not kept without a fingerprint"
+            else:
+                share = "all" if durable == RECIPES[recipe].samples else "some" if durable else "none"
+                outcome = f"kept {share}"
+            counts.outcomes[outcome] += 1
         elif "KeyboardInterrupt" in child.noise:
             # Another one came where the first was being reported.
             counts.outcomes["reported by Python"] += 1
@@ -103,6 +110,26 @@ class Interrupter:
             counts.outcomes["too late"] += 1
         self._again(job, durable if job.fingerprint and not published else 0, published)
         shutil.rmtree(root)
+
+    def _aim(self, child: Child, job: Job, pace: Pace, aim: str) -> None:
+        """Wait for the instant of the interrupt."""
+        choose, samples = self._random, RECIPES[job.recipe].samples
+        if aim == "begin":
+            # In the middle of locking, recovering and planning.
+            time.sleep(0.05)
+            child.start()
+            time.sleep(choose.uniform(0, 0.02))
+            return
+        child.wait_for("open")
+        if aim == "clock":
+            time.sleep(choose.uniform(0, pace.end))
+            return
+        # A shard or two are left where the journal is to have some.
+        goal = samples if aim == "end" else choose.randrange(1, samples * 9 // 10)
+        while journalled(Path(job.root)) < goal:
+            if not child.read(0.0005) or child.report("done") is not None:
+                return
+        time.sleep(choose.uniform(0, pace.end - pace.last if aim == "end" else SECONDS / 15))
 
     def _again(self, job: Job, kept: int, published: bool) -> None:
         root = Path(job.root)

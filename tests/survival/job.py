@@ -32,6 +32,7 @@ class Job:
         recipe, version, fingerprint: The source; see `tests.survival.recipes`.
         way: ``"build"``; ``"append"`` and ``"batch"``, which drive a `CacheWriter` themselves; ``"merge"``.
         style: How the source gives its samples.
+        seconds: How long it takes for all of them at least.
         rebuild: Whether a published cache of another version is replaced.
         gated: Whether to wait for a line on standard input before the build.
         file_bytes: Limit of the size of a file (RLIMIT_FSIZE), None for none.
@@ -46,6 +47,7 @@ class Job:
     fingerprint: bool = True
     way: str = "build"
     style: str = "indices"
+    seconds: float = 0
     workers: int = 0
     threads: int | None = None
     rebuild: bool = False
@@ -104,8 +106,12 @@ def _limit(job: Job) -> None:
         os.setuid(job.user)
 
 
+def _source(job: Job) -> Source:
+    return Source(job.recipe, job.version, fingerprint=job.fingerprint, seconds=job.seconds)
+
+
 def _build(job: Job) -> None:
-    source = STYLES[job.style](Source(job.recipe, job.version, fingerprint=job.fingerprint))
+    source = STYLES[job.style](_source(job))
     opened = False
 
     def progress(now: Any) -> None:
@@ -140,7 +146,7 @@ def _column(name: str, source: Source, samples: list[dict[str, Any]]) -> Any:
 
 
 def _write(job: Job) -> None:
-    source = Source(job.recipe, job.version, fingerprint=job.fingerprint)
+    source = _source(job)
     sizes = {
         "samples_per_shard": source.samples_per_shard,
         "shard_bytes": source.shard_bytes,

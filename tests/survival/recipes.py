@@ -1,6 +1,7 @@
 """What is built: sources whose every sample follows from its number, so that any process makes the same."""
 
 import datetime
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,12 +95,12 @@ def sample(recipe: str, version: int, i: int) -> dict[str, Any]:
 
 
 class Source:
-    """A recipe with random access."""
+    """A recipe with random access, which takes so many seconds for all of its samples."""
 
     name = "target"
 
-    def __init__(self, recipe: str, version: int, *, fingerprint: bool = True) -> None:
-        self.recipe, self.version = recipe, version
+    def __init__(self, recipe: str, version: int, *, fingerprint: bool = True, seconds: float = 0) -> None:
+        self.recipe, self.version, self.seconds = recipe, version, seconds
         plan = RECIPES[recipe]
         self.fields, self.metadata, self._samples = plan.fields, plan.metadata, plan.samples
         self.samples_per_shard, self.shard_bytes = plan.samples_per_shard, plan.shard_bytes
@@ -110,6 +111,8 @@ class Source:
         return self._samples
 
     def __getitem__(self, i: int) -> dict[str, Any]:
+        if self.seconds:
+            time.sleep(self.seconds / self._samples)
         return sample(self.recipe, self.version, i)
 
 
