@@ -152,6 +152,25 @@ for name, change in {
     add(name, change)
 
 
+def later_body(found: ArrowFile) -> None:
+    """The footer alone puts the body 8 bytes behind the end of the message: other values, no other fault."""
+    found.columns = [found.column("plain")]
+
+    def lengthen(batch: Batch) -> None:
+        batch.body_length = len(batch.body)
+        batch.body += bytes(8)
+
+    def move(footer: Any) -> None:
+        footer.blocks[0][1] += 8
+        footer.blocks[0][2] -= 8
+
+    found.edit_batch = lambda batch, number: lengthen(batch)
+    found.edit_footer = move
+
+
+add("block message 8 more, body 8 later", later_body, "plain")
+
+
 # The batch.
 def attribute(name: str, value: object) -> Callable[[ArrowFile], None]:
     return batch(lambda found: setattr(found, name, value))

@@ -36,6 +36,7 @@ _SCHEMA, _RECORD_BATCH = 1, 3
 
 @dataclass(frozen=True)
 class _Message:
+    bytes: int  # with the eight in front of the table
     header: Table
     kind: int
     body_bytes: int
@@ -63,6 +64,8 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
         if min(offset, metadata_bytes) < 8 or body_bytes < 0 or body_start + body_bytes > footer_start:
             raise _broken(f"{where} does not lie between the beginning of the file and its footer")
         message = _message(data[offset : offset + metadata_bytes])
+        if message.bytes != metadata_bytes:
+            raise _broken(f"a message has {message.bytes} bytes, the footer says {metadata_bytes}")
         if message.kind != _RECORD_BATCH:
             raise _broken(f"a block of the footer is no record batch but a message of type {message.kind}")
         if message.body_bytes != body_bytes:
@@ -155,7 +158,7 @@ def _message(data: memoryview) -> _Message:
     header = table.table(2)
     if header is None:
         raise _broken("a message has no content")
-    return _Message(header, table.scalar(1, "B", 0), table.scalar(3, "q", 0))
+    return _Message(8 + length, header, table.scalar(1, "B", 0), table.scalar(3, "q", 0))
 
 
 def _check_batch(batch: Table, body: memoryview, columns: dict[str, str]) -> None:
