@@ -107,7 +107,8 @@ def test_a_broken_rule_is_named(reader: Reader, bad: tuple[Case, Path]) -> None:
 
 def test_the_validator_reports_the_rule(bad: tuple[Case, Path]) -> None:
     case, path = bad
-    found = {problem.rule for problem in validate(path)}
+    # A field that is renamed leaves a directory that belongs to nothing: a warning.
+    found = {problem.rule for problem in validate(path) if not problem.is_warning}
     assert case.rule in found
     assert found <= {case.rule} | case.also
 

@@ -30,7 +30,7 @@ def frame(data=b"hello", *, descriptor=0x20, size=None, blocks=None):
 
 def rule_of(stored, size, dictionary=None):
     try:
-        check_frame_header(stored, size)
+        check_frame_header(stored, size, len(stored))
         return Decoder(dictionary).decode(stored, size)
     except Violation as violation:
         return violation.rule

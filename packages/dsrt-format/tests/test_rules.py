@@ -1,110 +1,14 @@
 """For every rule of reading, a cache that breaks just this one: digests above the damage are made anew."""
 
-import json
 import os
 import shutil
-import struct
-from itertools import accumulate, pairwise
 
-import google_crc32c
 import numpy as np
+import pyarrow as pa
 import pytest
-from blake3 import blake3
 
-from dsrt_format import Bytes, DataError, Dense, FormatError, Ragged, Text, Zstd, reference, validate
+from dsrt_format import DataError, FormatError, reference, validate
 from dsrt_format.rules import RULES
-
-FIELDS = {
-    "fix": Dense("int16", (3,)),
-    "rag": Ragged("int32"),
-    "zst": Ragged("uint8", codec="zstd"),
-    "dic": Text(codec=Zstd(dictionary=bytes(range(100)))),
-    "raw": Bytes(),
-    "txt": Text(),
-}
-COLUMNS = {"n": "int32", "s": "string", "b": "bool", "weight": "float64"}
-
-
-def sample(i):
-    return {
-        "fix": np.full(3, i, np.int16),
-        "rag": np.arange(i, dtype=np.int32),
-        "zst": np.full(50 + i, i, np.uint8),
-        "dic": "text" * i,
-        "raw": b"x" * i,
-        "txt": "ü" * i,
-        "n": None if i == 2 else i,
-        "s": None if i == 3 else "long enough to be out of line" + "ß" * i,
-        "b": None if i == 1 else i % 2 == 0,
-        "weight": float(i),
-    }
-
-
-class Forgery:
-    """A sound cache to be damaged."""
-
-    def __init__(self, path):
-        self.path = path
-        reference.write(path, FIELDS, [sample(i) for i in range(6)], COLUMNS, samples_per_shard=4)
-        self.manifest = json.loads((path / "manifest.json").read_bytes())
-
-    def field(self, name):
-        return next(field for field in self.manifest["fields"] if field["name"] == name)
-
-    def seal(self):
-        """Write the manifest with its digest made anew."""
-        self.manifest.pop("digest", None)
-        self.write_manifest(json.dumps(self.manifest, ensure_ascii=False).encode())
-
-    def write_manifest(self, content):
-        data = b'{"digest":"' + blake3(content).hexdigest().encode() + b'",' + content[1:]
-        (self.path / "manifest.json").write_bytes(data)
-
-    def shard(self, name, shard=1, *, stored=None, entry=None, keep_crc=False):
-        """Change the first record of a shard: its stored bytes or its entry (end, crc without key, shape)."""
-        field, fixed = self.field(name), name == "fix"
-        file = self.path / "fields" / name / f"{shard:05d}.shard"
-        data, count = file.read_bytes(), self.manifest["shards"][shard]
-        layout = [("crc", "<u4")] if fixed else [("end", "<u8"), ("crc", "<u4"), ("shape", "<u8", (1,))]
-        index = np.frombuffer(data[-count * np.dtype(layout).itemsize :], layout).copy()
-        index["crc"] ^= np.frombuffer(data[32:36], "<u4")
-        ends = [64 + 6 * (i + 1) for i in range(count)] if fixed else index["end"].tolist()
-        records = [data[low:high] for low, high in pairwise([64, *ends])]
-        if stored is not None:
-            records[0] = stored(records[0])
-        if not fixed:
-            index["end"] = list(accumulate(map(len, records), initial=64))[1:]
-        if entry is not None:
-            entry(index[0])
-        if not keep_crc:
-            shape = b"" if fixed else index[0]["shape"].tobytes()
-            index[0]["crc"] = google_crc32c.value(records[0] + bytes(8) + shape)
-        records = b"".join(records)
-        records += bytes(-len(records) % 8)
-        digest = blake3(records + index.tobytes()).digest()
-        index["crc"] ^= np.frombuffer(digest[:4], "<u4")
-        body = records + index.tobytes()
-        file.write_bytes(data[:24] + struct.pack("<Q", len(body)) + digest + body)
-        made = {"bytes": 64 + len(body), "body_blake3": digest.hex()}
-        if not fixed:
-            made["index_blake3"] = blake3(index.tobytes()).hexdigest()
-        field["files"][shard] = made
-        self.seal()
-
-    def dictionary(self, body):
-        field = self.field("dic")
-        header = (self.path / "fields" / "dic" / "dictionary.bin").read_bytes()[:24]
-        digest = blake3(body).digest()
-        data = header + struct.pack("<Q", len(body)) + digest + body
-        (self.path / "fields" / "dic" / "dictionary.bin").write_bytes(data)
-        field["dictionary"] = {"bytes": len(data), "body_blake3": digest.hex()}
-        self.seal()
-
-    def change(self, name, at, data):
-        """Overwrite bytes of a file and leave every digest as it is."""
-        with open(self.path / name, "r+b") as file:
-            file.seek(at, os.SEEK_END if at < 0 else os.SEEK_SET)
-            file.write(data)
 
 
 def skip_shape(entry):
@@ -177,165 +81,164 @@ def odd_length(value):
     value["fields"][1]["files"][1]["bytes"] += 1
 
 
-# A rule, what breaks it, and the place that is named: field, shard and sample.
+def arrow(**columns):
+    """A metadata file of one batch, well made but for what stands in it."""
+    table = pa.table({name: pa.array(values, kind) for name, (kind, values) in columns.items()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, 2**18)
+    return sink.getvalue().to_pybytes()
+
+
+def metadata(**columns):
+    return lambda forgery: forgery.metadata(arrow(**columns))
+
+
+def empty_batch(forgery):
+    forgery.manifest.update(samples=0, shards=[])
+    for entry in forgery.manifest["fields"]:
+        entry["files"] = []
+    for file in forgery.path.rglob("*.shard"):
+        file.unlink()
+    sink = pa.BufferOutputStream()
+    schema = pa.schema([("n", pa.int32())])
+    with pa.ipc.new_file(sink, schema) as writer:
+        writer.write_batch(pa.record_batch([pa.array([], pa.int32())], schema=schema))
+    forgery.metadata(sink.getvalue().to_pybytes())
+
+
+R032_TWICE = "R032 raw 1 4, R032 raw 1 5"
+
+# A rule, what breaks it, and all that the validator finds: rule, field, shard and sample.
 CASES = [
-    ("R000", missing, (None, None, None)),
-    ("R001", too_long, (None, None, None)),
-    ("R002", lambda forgery: forgery.change("manifest.json", 0, b"["), (None, None, None)),
-    ("R003", lambda forgery: forgery.change("manifest.json", -1, b" "), (None, None, None)),
-    ("R004", lambda forgery: forgery.write_manifest(b'{"format":-0}'), (None, None, None)),
-    ("R005", version, (None, None, None)),
-    ("R006", manifest(no_shape), (None, None, None)),
-    ("R007", manifest(lambda m: m.update(name="a.b")), (None, None, None)),
-    ("R008", manifest(first_twice), ("FIX", None, None)),
-    ("R010", manifest(lambda m: m.update(shards=[6, 0])), (None, 1, None)),
-    ("R011", manifest(lambda m: m.update(samples=7)), (None, None, None)),
-    ("R012", manifest(lambda m: m["metadata"].update(chunks=[])), (None, None, None)),
-    ("R013", manifest(lambda m: m.update(fields=[])), (None, None, None)),
-    ("R014", field("rag", kind="sparse"), ("rag", None, None)),
-    ("R015", field("rag", codec="lz4"), ("rag", None, None)),
-    ("R016", field("rag", dtype="int33"), ("rag", None, None)),
-    ("R017", field("zst", delta=0), ("zst", None, None)),
-    ("R018", field("rag", ndim=32), ("rag", None, None)),
-    ("R019", lambda f: f.dictionary(b"1234567"), ("dic", None, None)),
-    ("R020", manifest(one_file_more), ("fix", None, None)),
-    ("R021", manifest(odd_length), ("rag", 1, None)),
-    ("R030", lambda f: os.truncate(f.path / "fields/raw/00001.shard", 100), ("raw", 1, None)),
-    ("R030", lambda f: (f.path / "fields/raw/00000.shard").unlink(), ("raw", 0, None)),
-    ("R030", lambda f: (f.path / "fields/dic/dictionary.bin").unlink(), ("dic", None, None)),
-    ("R030", lambda f: (f.path / "metadata.arrow").unlink(), (None, None, None)),
-    ("R031", lambda f: f.change("fields/fix/00001.shard", 16, b"\x03"), ("fix", 1, None)),
-    ("R031", lambda f: f.change("fields/dic/dictionary.bin", 10, b"\x01"), ("dic", None, None)),
-    ("R032", shard("raw", entry=lambda e: e.__setitem__("end", 63), keep_crc=True), ("raw", 1, 4)),
-    ("R032", shard("raw", entry=lambda e: e.__setitem__("end", 2**63), keep_crc=True), ("raw", 1, 4)),
-    ("R033", shard("fix", stored=lambda s: b"\xff" * 6, keep_crc=True), ("fix", 1, 4)),
-    ("R033", shard("rag", entry=lambda e: e.__setitem__("shape", [1]), keep_crc=True), ("rag", 1, 4)),
-    ("R034", shard("rag", entry=lambda e: e.__setitem__("shape", [3])), ("rag", 1, 4)),
-    ("R034", shard("zst", entry=skip_shape), ("zst", 1, 4)),
-    ("R035", shard("zst", entry=lambda e: e.__setitem__("shape", [2**30])), ("zst", 1, 4)),
-    ("R036", shard("zst", stored=header_flag), ("zst", 1, 4)),
-    ("R036", shard("zst", entry=lambda e: e.__setitem__("shape", [53])), ("zst", 1, 4)),
-    ("R037", shard("zst", stored=lambda s: s + b"x"), ("zst", 1, 4)),
-    ("R037", shard("zst", stored=lambda s: s[:-1]), ("zst", 1, 4)),
-    ("R038", shard("txt", stored=no_utf8), ("txt", 1, 4)),
-    ("R039", index_digest, ("rag", 1, None)),
-    ("R040", dictionary_digest, ("dic", 0, 0)),
-    ("R040", lambda f: f.dictionary(bytes.fromhex("37a430ec") + bytes(60)), ("dic", 0, 0)),
-    ("R041", lambda f: f.change("metadata.arrow", 200, b"\xff"), (None, None, None)),
+    ("R000", missing, "R000 - - -"),
+    ("R001", too_long, "R001 - - -"),
+    ("R002", lambda forgery: forgery.change("manifest.json", 0, b"["), "R002 - - -"),
+    ("R003", lambda forgery: forgery.change("manifest.json", -1, b" "), "R003 - - -"),
+    ("R004", lambda forgery: forgery.write_manifest(b'{"format":-0}'), "R004 - - -"),
+    ("R005", version, "R005 - - -"),
+    ("R006", manifest(no_shape), "R006 - - -"),
+    ("R007", manifest(lambda m: m.update(name="a.b")), "R007 - - -"),
+    ("R008", manifest(first_twice), "R008 FIX - -, R053 - - -"),
+    ("R010", manifest(lambda m: m.update(shards=[6, 0])), "R010 - 1 -"),
+    ("R011", manifest(lambda m: m.update(samples=7)), "R011 - - -, R043 - - -"),
+    ("R012", manifest(lambda m: m["metadata"].update(chunks=[])), "R012 - - -"),
+    ("R013", manifest(lambda m: m.update(fields=[])), "R013 - - -, " + ", ".join(["R053 - - -"] * 7)),
+    ("R014", field("rag", kind="sparse"), "R014 rag - -"),
+    ("R015", field("rag", codec="lz4"), "R015 rag - -"),
+    ("R016", field("rag", dtype="int33"), "R016 rag - -"),
+    ("R017", field("zst", delta=0), "R017 zst - -"),
+    ("R018", field("rag", ndim=32), "R018 rag - -"),
+    ("R019", lambda f: f.dictionary(b"1234567"), "R019 dic - -"),
+    ("R020", manifest(one_file_more), "R020 fix - -"),
+    ("R021", manifest(odd_length), "R021 rag 1 -"),
+    ("R030", lambda f: os.truncate(f.path / "fields/raw/00001.shard", 100), "R030 raw 1 -"),
+    ("R030", lambda f: (f.path / "fields/raw/00000.shard").unlink(), "R030 raw 0 -"),
+    ("R030", lambda f: (f.path / "fields/dic/dictionary.bin").unlink(), "R030 dic - -"),
+    ("R030", lambda f: (f.path / "metadata.arrow").unlink(), "R030 - - -"),
+    ("R031", lambda f: f.change("fields/fix/00001.shard", 16, b"\x03"), "R031 fix 1 -"),
+    ("R031", lambda f: f.change("fields/dic/dictionary.bin", 10, b"\x01"), "R031 dic - -"),
+    (
+        "R032",
+        shard("raw", entry=lambda e: e.__setitem__("end", 63), keep_crc=True),
+        R032_TWICE,
+    ),
+    (
+        "R032",
+        shard("raw", entry=lambda e: e.__setitem__("end", 2**63), keep_crc=True),
+        R032_TWICE,
+    ),
+    ("R033", shard("fix", stored=lambda s: b"\xff" * 6, keep_crc=True), "R033 fix 1 4"),
+    ("R033", shard("rag", entry=lambda e: e.__setitem__("shape", [1]), keep_crc=True), "R033 rag 1 4"),
+    ("R034", shard("rag", entry=lambda e: e.__setitem__("shape", [3])), "R034 rag 1 4"),
+    ("R034", shard("zst", entry=skip_shape), "R034 zst 1 4"),
+    ("R035", shard("zst", entry=lambda e: e.__setitem__("shape", [2**30])), "R035 zst 1 4"),
+    ("R036", shard("zst", stored=header_flag), "R036 zst 1 4"),
+    ("R036", shard("zst", entry=lambda e: e.__setitem__("shape", [53])), "R036 zst 1 4"),
+    ("R037", shard("zst", stored=lambda s: s + b"x"), "R037 zst 1 4"),
+    ("R037", shard("zst", stored=lambda s: s[:-1]), "R037 zst 1 4"),
+    ("R038", shard("txt", stored=no_utf8), "R038 txt 1 4"),
+    ("R039", index_digest, "R039 rag 1 -"),
+    ("R040", dictionary_digest, "R040 dic - -"),
+    ("R040", lambda f: f.dictionary(bytes.fromhex("37a430ec") + bytes(60)), "R040 dic - -"),
+    ("R041", lambda f: f.change("metadata.arrow", 200, b"\xff"), "R041 - - -"),
+    ("R042", lambda f: f.metadata(b"ARROW1" + bytes(90)), "R042 - - -"),
+    ("R043", metadata(n=(pa.int32(), [1] * 5)), "R043 - - -"),
+    ("R044", empty_batch, "R044 - - -"),
+    ("R045", metadata(n=(pa.int32(), [1] * 6), fix=(pa.int32(), [1] * 6)), "R045 fix - -"),
+    ("R046", metadata(weight=(pa.float64(), [0, -1, 1, None, 2, 3])), "R046 weight - 1, R046 weight - 3"),
+    ("R046", metadata(weight=(pa.float32(), [0] * 6)), "R046 weight - -"),
+    ("R050", lambda f: f.digest("fix"), "R050 fix 1 -"),
+    ("R050", lambda f: f.digest("rag"), "R050 rag 1 -"),
+    ("R051", lambda f: f.shard("fix", pad=b"\1\0\0\0"), "R051 fix 1 -"),
+    ("R051", lambda f: f.shard("txt", pad=b"\0\0\0\0\0\x80"), "R051 txt 1 -"),
+    ("R051", lambda f: f.shard("raw", pad=bytes(15)), "R051 raw 1 -"),
+    ("R052", lambda f: f.shard("yes", stored=lambda s: s[:-1] + b"\2"), "R052 yes 1 4"),
+    ("R053", lambda f: (f.path / "fields" / "fix" / "notes").touch(), "R053 - - -"),
+    ("R053", lambda f: (f.path / "fields" / "fix" / "dictionary.bin").touch(), "R053 - - -"),
+    ("R053", lambda f: (f.path / "fields" / "fix" / "00002.shard").touch(), "R053 - - -"),
+    ("R053", lambda f: (f.path / "fields" / "fix" / "000001.shard").touch(), "R053 - - -"),
+    ("R053", lambda f: (f.path / "README").symlink_to("nowhere"), "R053 - - -"),
 ]
-ELSEWHERE = {"R042", "R043", "R044", "R045", "R046"}  # test_metadata.py
 
-
-@pytest.fixture
-def forgery(tmp_path):
-    return Forgery(tmp_path / "c")
+LEVELS = "structure", "records", "digests"
+RECORDS = {"R033", "R034", "R035", "R036", "R037", "R038", "R052"}
+FIRST_LEVEL = {
+    rule: "records" if rule in RECORDS else "digests" if rule == "R050" else "structure" for rule in RULES
+}
 
 
 def test_the_cache_is_sound_before_it_is_damaged(forgery):
     assert len(reference.read(forgery.path)) == 6
     assert validate(forgery.path) == []
     forgery.seal()
-    for name in "fix", "rag", "zst", "dic", "raw", "txt":
+    for name in set(forgery.fields):
         forgery.shard(name)
     forgery.dictionary(bytes(range(100)))
     assert len(reference.read(forgery.path)) == 6
     assert validate(forgery.path) == []
 
 
-@pytest.mark.parametrize(("rule", "forge", "place"), CASES)
-def test_reader_and_validator_name_the_rule_and_the_place(forgery, rule, forge, place):
+def place(word):
+    """The place in a line of the table."""
+    rule, field, shard, sample = word.split()
+    return rule, None if field == "-" else field, *(None if at == "-" else int(at) for at in (shard, sample))
+
+
+@pytest.mark.parametrize(("rule", "forge", "found"), CASES)
+def test_every_level_finds_all_that_is_its_own_and_no_more(forgery, rule, forge, found):
     forge(forgery)
+    expected = [place(line) for line in found.split(", ")]
+    for level, name in enumerate(LEVELS):
+        problems = validate(forgery.path, level=name)
+        assert [(p.rule, p.field, p.shard, p.sample) for p in problems] == [
+            problem for problem in expected if LEVELS.index(FIRST_LEVEL[problem[0]]) <= level
+        ]
+        assert all(problem.cache == str(forgery.path) and problem.message for problem in problems)
+    assert validate(forgery.path) == problems
+    assert rule in {problem.rule for problem in problems}
+
+
+@pytest.mark.parametrize(("rule", "forge", "found"), CASES)
+def test_the_reader_names_the_rule_and_the_place(forgery, rule, forge, found):
+    forge(forgery)
+    if rule >= "R050":
+        assert len(reference.read(forgery.path)) == 6
+        return
     with pytest.raises(FormatError) as caught:
         reference.read(forgery.path)
     error = caught.value
     assert (error.rule, error.cache) == (rule, str(forgery.path))
-    if rule != "R040" and (rule, place[0]) != ("R031", "dic"):
-        assert (error.field, error.shard, error.sample) == place
-    else:
-        # A reader finds out when the first record needs the dictionary.
-        assert (error.field, error.shard, error.sample) == ("dic", 0, 0)
     assert isinstance(error, DataError) == (rule > "R030")
-    problems = validate(forgery.path)
-    assert {problem.rule for problem in problems} == {rule} | ({"R043"} if rule == "R011" else set())
-    where = (place[0], None, None) if rule == "R040" else place
-    assert where in {(problem.field, problem.shard, problem.sample) for problem in problems}
-    assert all(problem.cache == str(forgery.path) for problem in problems)
+    expected = next(where for line in found.split(", ") if (where := place(line))[0] == rule)[1:]
+    if rule == "R040" or (rule, expected[0]) == ("R031", "dic"):
+        # A reader finds out when the first record needs the dictionary.
+        expected = ("dic", 0, 0)
+    assert (error.field, error.shard, error.sample) == expected
 
 
 def test_every_rule_has_a_case():
-    assert {rule for rule, _, _ in CASES} | ELSEWHERE == set(RULES)
-
-
-def test_the_validator_returns_every_damaged_record(forgery):
-    for shard in 0, 1:
-        forgery.shard("rag", shard, entry=lambda e: e.__setitem__("shape", [7]))
-    forgery.shard("txt", stored=no_utf8)
-    forgery.change("fields/fix/00000.shard", 64, b"\xff")
-    found = [(p.rule, p.field, p.shard, p.sample, p.kind) for p in validate(forgery.path)]
-    assert found == [
-        ("R033", "fix", 0, 0, "record"),
-        ("R034", "rag", 0, 0, "record"),
-        ("R034", "rag", 1, 4, "record"),
-        ("R038", "txt", 1, 4, "record"),
-    ]
-
-
-def test_the_validator_lists_a_thousand_problems_per_rule_and_counts_the_rest(tmp_path):
-    reference.write(tmp_path / "c", {"x": Bytes()}, [{"x": bytes([i % 256])} for i in range(1500)])
-    with open(tmp_path / "c" / "fields" / "x" / "00000.shard", "r+b") as file:
-        file.seek(64)
-        file.write(bytes([(i + 1) % 256 for i in range(1500)]))
-    problems = validate(tmp_path / "c")
-    assert [problem.sample for problem in problems] == [*range(1000), None]
-    assert problems[-1].rule == "R033"
-    assert problems[-1].message == "500 more are not listed"
-
-
-def test_a_damaged_dictionary_leaves_the_checksums_of_records(forgery):
-    dictionary_digest(forgery)
-    forgery.change("fields/dic/00001.shard", 64, b"\xff")
-    assert [(p.rule, p.field, p.sample) for p in validate(forgery.path)] == [
-        ("R040", "dic", None),
-        ("R033", "dic", 4),
-    ]
-
-
-def test_a_wrong_header_does_not_end_a_file(forgery):
-    forgery.change("fields/raw/00001.shard", 0, b"\0")
-    forgery.change("fields/raw/00001.shard", 64, b"\0")
-    assert [(p.rule, p.sample, p.kind) for p in validate(forgery.path)] == [
-        ("R031", None, "file"),
-        ("R033", 4, "record"),
-    ]
-
-
-def test_files_that_the_manifest_describes_wrongly_are_not_opened(forgery):
-    for name in FIELDS:
-        shutil.rmtree(forgery.path / "fields" / name)
-    for i, change in enumerate(
-        ({"name": "../x"}, {"kind": "y"}, {"codec": "y"}, {"dtype": "y"}, {"files": []})
-    ):
-        forgery.manifest["fields"][i].update(change)
-    forgery.field("txt")["files"][0]["bytes"] = 1
-    forgery.seal()
-    rules = [problem.rule for problem in validate(forgery.path)]
-    assert rules == ["R007", "R014", "R015", "R016", "R020", "R021", "R030"]
-    forgery.manifest["shards"] = [6, 0]
-    forgery.seal()
-    assert "R030" not in [problem.rule for problem in validate(forgery.path)]
-
-
-def test_progress_ends_with_all_bytes_done(forgery):
-    calls = []
-    validate(forgery.path, progress=lambda done, total: calls.append((done, total)))
-    sizes = [os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(forgery.path) for f in fs]
-    total = sum(sizes) - os.path.getsize(forgery.path / "manifest.json")
-    assert calls[-1] == (total, total)
-    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
-    calls.clear()
-    field("zst", delta=0)(forgery)
-    validate(forgery.path, progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (total, total)
+    assert {rule for rule, _, _ in CASES} == set(RULES)
 
 
 def damage(path):
@@ -388,7 +291,7 @@ def test_garbage_with_good_digests_raises_nothing_but_data_errors(forgery):
                 assert error.rule in ("R034", "R035", "R036", "R037", "R038")
                 assert (error.field, error.shard, error.sample) == (name, 1, 4)
         shutil.rmtree(forgery.path)
-        forgery = Forgery(forgery.path)
+        forgery = type(forgery)(forgery.path)
 
 
 def test_symbolic_links_are_followed(forgery, tmp_path):

@@ -54,20 +54,30 @@ def read_schema(schema: Table, fields: Container[str]) -> dict[str, str]:
             name = raw_name.decode()
         except UnicodeDecodeError:
             raise Violation("R045", f"the column name {raw_name!r:.80} is not UTF-8") from None
-        if (problem := column_name_problem(name, fields)) is not None:
-            raise Violation("R045", f"a metadata column has the name {name!r:.80}: {problem}")
-        if name in columns:
-            raise Violation("R045", f"two metadata columns have the name {name!r}")
-        if not column.scalar(1, "B", 0):
-            raise Violation("R045", f"the metadata column {name!r} is not nullable; every column is")
-        if column.table(4) is not None:
-            raise Violation("R045", f"the metadata column {name!r} is dictionary-encoded; write plain values")
-        if column.count(6):
-            raise Violation("R045", f"the metadata column {name!r} has custom metadata; write it without")
-        columns[name] = _type_word(column, name)
+        try:
+            columns[name] = _checked_column(column, name, columns, fields)
+        except Violation as violation:
+            if violation.rule == "R045":
+                violation.at(field=name)
+            raise
     if not columns:
         raise Violation("R045", "metadata.arrow has no column; a cache without metadata has no such file")
     return columns
+
+
+def _checked_column(column: Table, name: str, earlier: Container[str], fields: Container[str]) -> str:
+    """Return the word for the type of a column, once all is right about it."""
+    if (problem := column_name_problem(name, fields)) is not None:
+        raise Violation("R045", f"a metadata column has the name {name!r:.80}: {problem}")
+    if name in earlier:
+        raise Violation("R045", f"two metadata columns have the name {name!r}")
+    if not column.scalar(1, "B", 0):
+        raise Violation("R045", f"the metadata column {name!r} is not nullable; every column is")
+    if column.table(4) is not None:
+        raise Violation("R045", f"the metadata column {name!r} is dictionary-encoded; write plain values")
+    if column.count(6):
+        raise Violation("R045", f"the metadata column {name!r} has custom metadata; write it without")
+    return _type_word(column, name)
 
 
 def _type_word(column: Table, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import blake3
 import google_crc32c
 
-__all__ = ["blake3_digest", "record_crc", "record_key"]
+__all__ = ["blake3_digest", "extended_crc", "finished_crc", "record_crc", "record_key"]
 
 
 def record_crc(stored: bytes, ordinal: int, shape: Sequence[int]) -> int:
@@ -18,8 +18,17 @@ def record_crc(stored: bytes, ordinal: int, shape: Sequence[int]) -> int:
         ordinal: The record's number in its shard.
         shape: The shape in its index entry: one length per axis for ragged, bytes and text, none for dense.
     """
-    crc: int = google_crc32c.value(stored)
-    return int(google_crc32c.extend(crc, struct.pack(f"<{1 + len(shape)}Q", ordinal, *shape)))
+    return finished_crc(google_crc32c.value(stored), ordinal, shape)
+
+
+def extended_crc(crc: int, data: bytes) -> int:
+    """Return the CRC-32C of `data` after bytes that have the CRC-32C `crc`; that of no bytes is 0."""
+    return int(google_crc32c.extend(crc, data))
+
+
+def finished_crc(crc: int, ordinal: int, shape: Sequence[int]) -> int:
+    """Return what `record_crc` does, of a record whose stored bytes have the given CRC-32C."""
+    return extended_crc(crc, struct.pack(f"<{1 + len(shape)}Q", ordinal, *shape))
 
 
 def record_key(body_digest: bytes) -> int:

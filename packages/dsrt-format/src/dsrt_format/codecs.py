@@ -48,20 +48,21 @@ def load_dictionary(body: bytes) -> zstandard.ZstdCompressionDict:
     return dictionary
 
 
-def check_frame_header(stored: bytes, size: int) -> None:
+def check_frame_header(stored: bytes, size: int, length: int) -> None:
     """Check what a zstd frame says of itself before anything is allocated from it.
 
     Source of the layout: RFC 8878, section 3.1.1.1.
 
     Args:
-        stored: The frame.
+        stored: The frame, or its first 18 bytes; no header is longer.
         size: The bytes it must hold.
+        length: The length of the frame.
 
     Raises:
         Violation: R035 or R036.
     """
-    if size > _MAX_EXPANSION * len(stored):
-        raise Violation("R035", f"{size} bytes in a frame of {len(stored)}: more than {_MAX_EXPANSION}-fold")
+    if size > _MAX_EXPANSION * length:
+        raise Violation("R035", f"{size} bytes in a frame of {length}: more than {_MAX_EXPANSION}-fold")
     header_bytes = _frame_header_bytes(stored)
     descriptor = stored[4]
     if descriptor & 0b1000:

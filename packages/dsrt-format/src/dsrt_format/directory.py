@@ -3,17 +3,20 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TypeVar
 
 from dsrt_format.rules import Violation
 
-__all__ = ["MAX_MANIFEST_BYTES", "CacheDirectory", "CacheFile", "in_directory"]
+__all__ = ["MAX_MANIFEST_BYTES", "PIECE_BYTES", "CacheDirectory", "CacheFile", "in_directory"]
 
 T = TypeVar("T")
 
 MAX_MANIFEST_BYTES = 64 << 20
+
+PIECE_BYTES = 4 << 20
+"""In pieces of so many bytes a file is read where it need not be in memory as a whole."""
 
 # How often a path is followed that leads to another directory again and again.
 _TRIES = 100
@@ -44,18 +47,34 @@ class CacheFile:
 
         Raises:
             Violation: R030, the file has become shorter since it was opened.
+            OSError: The file cannot be read.
         """
-        os.lseek(self._descriptor, start, os.SEEK_SET)
         parts = []
         left = count
-        while left and (part := os.read(self._descriptor, min(left, 1 << 30))):
-            parts.append(part)
-            left -= len(part)
+        try:
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            while left and (part := os.read(self._descriptor, min(left, 1 << 30))):
+                parts.append(part)
+                left -= len(part)
+        except OSError as error:
+            # The system calls on a descriptor do not say of which file.
+            error.filename = self._name
+            raise
         if left:
             raise Violation(
                 "R030", f"{self._name} has become shorter than its {self.length} bytes while in use"
             )
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def pieces(self, start: int, count: int) -> Iterator[bytes]:
+        """Yield `count` bytes from offset `start` in pieces of at most `PIECE_BYTES`.
+
+        Raises:
+            Violation: As `read` does.
+            OSError: Likewise.
+        """
+        for at in range(start, start + count, PIECE_BYTES):
+            yield self.read(at, min(PIECE_BYTES, start + count - at))
 
     def fileno(self) -> int:
         """Return the descriptor, to be mapped."""
@@ -158,6 +177,37 @@ class CacheDirectory:
             file.close()
             raise
         return file
+
+    def entries(self, name: str = "") -> Iterator[os.DirEntry[str]]:
+        """Yield what lies in the directory or in one inside it; nothing if that is none or a link.
+
+        Args:
+            name: The path inside, or "" for the directory itself.
+
+        Raises:
+            OSError: The directory cannot be listed.
+        """
+        if self._handle is None:
+            place = os.path.join(self.path, name)
+            if os.path.isdir(place) and not os.path.islink(place):
+                with os.scandir(place) as found:
+                    yield from found
+            return
+        try:
+            flags = _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW
+            descriptor = os.open(name or ".", flags, dir_fd=self._handle)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                raise
+            return
+        try:
+            with os.scandir(descriptor) as found:
+                yield from found
+        except OSError as error:
+            error.filename = name or self.path
+            raise
+        finally:
+            os.close(descriptor)
 
     def _open(self, name: str, absent: Violation) -> CacheFile:
         try:

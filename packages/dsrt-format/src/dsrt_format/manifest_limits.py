@@ -43,13 +43,14 @@ def limit_violations(manifest: "Manifest") -> Iterator[Violation]:
         )
     if not 1 <= len(fields) <= MAX_FIELDS:
         yield Violation("R013", f"there are {len(fields)} fields, expected 1 to {MAX_FIELDS}")
-    seen: dict[str, str] = {}
+    seen: dict[bytes, str] = {}
     for field in fields:
         own = list(_field_violations(field, len(shards)))
-        if (earlier := seen.get(field.name.lower())) is not None:
+        # The case of ASCII letters only, as bytes have it.
+        if (earlier := seen.get(key := field.name.encode().lower())) is not None:
             message = f"the field {earlier!r:.80} has this name but for the case of letters"
             own.append(Violation("R008", message))
-        seen[field.name.lower()] = field.name
+        seen[key] = field.name
         if shards_legal and not own:
             own += _length_violations(field, shards)
         yield from (violation.at(field=field.name) for violation in own)

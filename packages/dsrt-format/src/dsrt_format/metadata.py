@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MetadataWriter",
     "arrow_table",
-    "chunk_violations",
+    "chunk_violation",
     "read_columns",
     "read_table",
     "weight_violations",
@@ -74,7 +74,7 @@ def read_columns(path: str | os.PathLike[str], *, manifest: Manifest | None = No
         return {}
     with raising(DataError, os.fspath(path)), CacheDirectory(path) as directory:
         with directory.open(METADATA_NAME, entry.bytes) as file:
-            data = map_file(file)
+            data = _map_file(file)
         # The last ten bytes say where the footer begins; they are proven before they are believed.
         _require_chunks(data, entry, max(entry.bytes - 10, 0))
         _require_chunks(data, entry, find_footer(data))
@@ -89,7 +89,7 @@ def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
     """
     assert manifest.metadata is not None
     with directory.open(METADATA_NAME, manifest.metadata.bytes) as file:
-        data = map_file(file)
+        data = _map_file(file)
     _require_chunks(data, manifest.metadata, 0)
     table = arrow_table(data, manifest.num_samples, {field.name for field in manifest.fields})
     for violation in weight_violations(table):
@@ -99,11 +99,13 @@ def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
 
 def _require_chunks(data: memoryview, entry: MetadataFile, start: int) -> None:
     """Prove the file from byte `start` on."""
-    for violation in chunk_violations(data, entry, start // CHUNK_BYTES):
-        raise violation
+    for chunk in range(start // CHUNK_BYTES, len(entry.chunks)):
+        first = chunk * CHUNK_BYTES
+        if (violation := chunk_violation(data[first : first + CHUNK_BYTES], entry, chunk)) is not None:
+            raise violation
 
 
-def map_file(file: CacheFile) -> memoryview:
+def _map_file(file: CacheFile) -> memoryview:
     """Return a file as memory that is mapped and lives as long as anything refers to it.
 
     Raises:
@@ -115,16 +117,15 @@ def map_file(file: CacheFile) -> memoryview:
         raise Violation("R030", f"{METADATA_NAME} has become shorter than its {file.length} bytes") from None
 
 
-def chunk_violations(data: memoryview, entry: MetadataFile, first: int = 0) -> Iterator[Violation]:
-    """Yield R041 for every chunk from number `first` on that differs from its digest."""
-    for chunk, expected in enumerate(entry.chunks[first:], first):
-        start = chunk * CHUNK_BYTES
-        if (found := blake3_digest(data[start : start + CHUNK_BYTES]).hex()) != expected:
-            yield Violation(
-                "R041",
-                f"the 4 MiB of {METADATA_NAME} from byte {start} on have the digest {found[:16]}…, expected "
-                f"{expected[:16]}…; copy the file again from where the cache came from",
-            )
+def chunk_violation(data: bytes | memoryview, entry: MetadataFile, chunk: int) -> Violation | None:
+    """Return R041 if `data` is not the chunk of that number by its digest."""
+    if (found := blake3_digest(data).hex()) == (expected := entry.chunks[chunk]):
+        return None
+    return Violation(
+        "R041",
+        f"the 4 MiB of {METADATA_NAME} from byte {chunk * CHUNK_BYTES} on have the digest {found[:16]}…, "
+        f"expected {expected[:16]}…; copy the file again from where the cache came from",
+    )
 
 
 def arrow_table(data: memoryview, num_samples: int, fields: Container[str]) -> "pa.Table":
@@ -163,7 +164,8 @@ def weight_violations(table: "pa.Table") -> Iterator[Violation]:
         return
     column = table.column("weight")
     if column.type != pa.float64():
-        yield Violation("R046", f"the column weight has the type {column.type}, expected float64")
+        message = f"the column weight has the type {column.type}, expected float64"
+        yield Violation("R046", message, field="weight")
         return
     first = 0
     for chunk in column.chunks:
@@ -173,9 +175,8 @@ def weight_violations(table: "pa.Table") -> Iterator[Violation]:
             bad |= ~valid
         for row in np.flatnonzero(bad):
             found = weights[row] if valid is None or valid[row] else None
-            yield Violation(
-                "R046", f"the weight is {found}, expected a finite number >= 0", sample=first + int(row)
-            )
+            message = f"the weight is {found}, expected a finite number >= 0"
+            yield Violation("R046", message, field="weight", sample=first + int(row))
         first += len(chunk)
 
 

@@ -1,4 +1,7 @@
-"""The numbered rules that reading enforces, and how a check says that one is broken."""
+"""The numbered rules of a cache, and how a check says that one is broken.
+
+Reading enforces R000 to R046, the validator R050 to R053, too; readers ignore what R053 speaks of.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +49,10 @@ RULES: dict[str, str] = {
     "R044": "metadata is in batches of 262144 rows",
     "R045": "the schema of metadata is one the format allows",
     "R046": "weights are float64, finite, >= 0 and never null",
+    "R050": "the digest of the body of a shard matches",
+    "R051": "the last record ends where the index begins but for a pad of zeros",
+    "R052": "the bytes of bools are 0 or 1",
+    "R053": "nothing else lies in the directory of a cache",
 }
 """One line for each rule, by id."""
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from blake3 import blake3
 
-from dsrt_format.checksum import blake3_digest, record_crc, record_key
+from dsrt_format.checksum import blake3_digest, extended_crc, finished_crc, record_crc, record_key
 from dsrt_format.codecs import Decoder, check_frame_header, delta_decode
 from dsrt_format.directory import CacheFile
 from dsrt_format.dtypes import ITEMSIZE
@@ -40,8 +41,8 @@ class ShardReader:
         self._count = count
         self._decoder = decoder
         self._digest = bytes.fromhex(self._entry.body_blake3)
-        self._index_start = self._entry.bytes - count * field.entry_bytes
-        self._index_bytes = file.read(self._index_start, count * field.entry_bytes)
+        self.index_start = self._entry.bytes - count * field.entry_bytes
+        self._index_bytes = file.read(self.index_start, count * field.entry_bytes)
         self._index = np.frombuffer(self._index_bytes, _entry_dtype(field))
 
     def check_header(self) -> None:
@@ -67,35 +68,105 @@ class ShardReader:
                 "lengths of records cannot be trusted",
             )
 
-    def stored(self, ordinal: int) -> StoredRecord:
-        """Return the stored bytes of a record and the shape in its entry, proven by its checksum.
+    def check_end(self) -> None:
+        """Raise R051 unless the records end where the index begins, but for a pad of zeros."""
+        end = self.span(self._count - 1)[1] if self._field.file_type is FileType.FIXED else self._last_end()
+        if any(pad := self._file.read(end, self.index_start - end)):
+            raise Violation("R051", f"the pad before the index is {pad.hex(' ')}, expected zeros")
+
+    def _last_end(self) -> int:
+        end = int(self._index[-1]["end"])
+        if not (HEADER_BYTES <= end <= self.index_start and -(-end // 8) * 8 == self.index_start):
+            raise Violation(
+                "R051",
+                f"the last record is said to end at byte {end}, the index begins at {self.index_start}; "
+                "there may be 0 to 7 bytes between them",
+            )
+        return end
+
+    def check_body(self, advance: Callable[[int], None]) -> None:
+        """Raise R050 unless the body, its key taken off, has the digest that the manifest says.
+
+        Args:
+            advance: Called with the number of bytes of every piece that was read.
+        """
+        hasher = blake3()
+        for piece in self._file.pieces(HEADER_BYTES, self.index_start - HEADER_BYTES):
+            hasher.update(piece)
+            advance(len(piece))
+        index = self._index.copy()
+        index["crc"] ^= np.uint32(record_key(self._digest))
+        if (found := hasher.update(index.tobytes()).hexdigest()) != self._entry.body_blake3:
+            raise Violation(
+                "R050",
+                f"the body has the digest {found[:16]}…, the manifest says {self._entry.body_blake3[:16]}…; "
+                "copy the file again from where the cache came from",
+            )
+
+    def span(self, ordinal: int) -> tuple[int, int]:
+        """Return where the stored bytes of a record begin and end in the file.
+
+        Raises:
+            Violation: R032.
+        """
+        if self._field.file_type is FileType.FIXED:
+            low = HEADER_BYTES + ordinal * self._field.stride
+            return low, low + self._field.stride
+        low = int(self._index[ordinal - 1]["end"]) if ordinal else HEADER_BYTES
+        high = int(self._index[ordinal]["end"])
+        if not HEADER_BYTES <= low <= high <= self.index_start:
+            raise Violation(
+                "R032",
+                f"the record is said to be at bytes {low} to {high}, but records are at "
+                f"{HEADER_BYTES} to {self.index_start}",
+            )
+        return low, high
+
+    def shape(self, ordinal: int) -> tuple[int, ...]:
+        """Return the shape in the entry of a record: one length per axis, none for dense."""
+        return tuple(int(axis) for axis in self._index[ordinal]["shape"])
+
+    def check_crc(self, ordinal: int, crc: int) -> None:
+        """Raise R033 unless stored bytes with the CRC-32C `crc` are those of a record."""
+        found = finished_crc(crc, ordinal, self.shape(ordinal)) ^ record_key(self._digest)
+        if found != (expected := int(self._index[ordinal]["crc"])):
+            raise Violation(
+                "R033",
+                f"the checksum of the record is {found:08x}, its entry says {expected:08x}; "
+                "one of them is damaged, copy the file again from where the cache came from",
+            )
+
+    def stored(self, ordinal: int) -> bytes:
+        """Return the stored bytes of a record, proven by its checksum.
 
         Raises:
             Violation: R032 or R033.
         """
-        entry = self._index[ordinal]
-        shape = tuple(int(axis) for axis in entry["shape"])
-        if self._field.file_type is FileType.FIXED:
-            low = HEADER_BYTES + ordinal * self._field.stride
-            high = low + self._field.stride
-        else:
-            low = int(self._index[ordinal - 1]["end"]) if ordinal else HEADER_BYTES
-            high = int(entry["end"])
-            if not HEADER_BYTES <= low <= high <= self._index_start:
-                raise Violation(
-                    "R032",
-                    f"the record is said to be at bytes {low} to {high}, but records are at "
-                    f"{HEADER_BYTES} to {self._index_start}",
-                )
+        low, high = self.span(ordinal)
         stored = self._file.read(low, high - low)
-        found = record_crc(stored, ordinal, shape) ^ record_key(self._digest)
-        if found != entry["crc"]:
-            raise Violation(
-                "R033",
-                f"the checksum of the record is {found:08x}, its entry says {entry['crc']:08x}; "
-                "one of them is damaged, copy the file again from where the cache came from",
-            )
-        return stored, shape
+        self.check_crc(ordinal, extended_crc(0, stored))
+        return stored
+
+    def size(self, ordinal: int) -> int:
+        """Return the bytes that a record has before the codec by its shape.
+
+        Raises:
+            Violation: R034, the shape is not within the limits.
+        """
+        shape = self._shape(ordinal)
+        itemsize = ITEMSIZE[self._field.dtype]
+        if (problem := shape_problem(shape, itemsize)) is not None:
+            raise Violation("R034", f"the record has the shape {list(shape)!r:.200}: {problem}")
+        size = itemsize
+        for axis in shape:
+            size *= axis
+        return size
+
+    def check_raw_length(self, ordinal: int, length: int) -> None:
+        """Raise R034 unless so many stored bytes are those of a raw record of its shape."""
+        if length != (size := self.size(ordinal)):
+            shape = list(self._shape(ordinal))
+            raise Violation("R034", f"the record has {length} bytes, its shape {shape} needs {size}")
 
     def record(self, ordinal: int) -> StoredRecord:
         """Return the bytes of a record as they were before the codec, and its shape.
@@ -103,34 +174,33 @@ class ShardReader:
         Raises:
             Violation: One of R032 to R038, or R040.
         """
-        stored, shape = self.stored(ordinal)
+        stored = self.stored(ordinal)
         field = self._field
-        if field.kind == "dense":
-            assert field.shape is not None
-            shape = field.shape
-        itemsize = ITEMSIZE[field.dtype]
-        if (problem := shape_problem(shape, itemsize)) is not None:
-            raise Violation("R034", f"the record has the shape {list(shape)!r:.200}: {problem}")
-        size = itemsize
-        for axis in shape:
-            size *= axis
         if field.codec == "raw":
-            if len(stored) != size:
-                raise Violation(
-                    "R034", f"the record has {len(stored)} bytes, its shape {list(shape)} needs {size}"
-                )
+            self.check_raw_length(ordinal, len(stored))
             data = stored
         else:
-            check_frame_header(stored, size)
-            data = self._decoder().decode(stored, size)
-            if field.delta is not None:
-                data = delta_decode(data, field.delta)
+            size = self.size(ordinal)
+            check_frame_header(stored, size, len(stored))
+            data = self.decoded(stored, size)
         if field.kind == "text":
             try:
                 data.decode()
             except UnicodeDecodeError as error:
                 raise Violation("R038", f"the text is not UTF-8 at byte {error.start}") from None
-        return data, shape
+        return data, self._shape(ordinal)
+
+    def decoded(self, stored: bytes, size: int) -> bytes:
+        """Return the `size` bytes in a frame with a sound header, as they were before the filter.
+
+        Raises:
+            Violation: R037 or R040.
+        """
+        data = self._decoder().decode(stored, size)
+        return data if self._field.delta is None else delta_decode(data, self._field.delta)
+
+    def _shape(self, ordinal: int) -> tuple[int, ...]:
+        return self.shape(ordinal) if self._field.shape is None else self._field.shape
 
 
 def build_shard(field: Field, records: Sequence[StoredRecord]) -> tuple[bytes, ShardFile]:

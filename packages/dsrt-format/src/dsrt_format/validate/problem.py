@@ -7,9 +7,12 @@ from typing import Literal
 from dsrt_format.errors import described
 from dsrt_format.rules import Violation
 
-__all__ = ["MAX_PROBLEMS_PER_RULE", "Kind", "Problem", "Report"]
+__all__ = ["MAX_PROBLEMS_PER_RULE", "Kind", "Level", "Problem", "Report"]
 
 MAX_PROBLEMS_PER_RULE = 1000
+
+Level = Literal["structure", "records", "digests"]
+"""How much the validator looks at; each level finds all that the one before it finds."""
 
 Kind = Literal["manifest", "file", "dictionary", "record", "metadata", "unknown"]
 
@@ -74,16 +77,10 @@ class Report:
         self._found: list[Problem] = []
         self._counts: Counter[str] = Counter()
 
-    def add(self, violation: Violation, count: int = 1) -> None:
-        """Add a violation, or count it where the list of its rule is full.
-
-        Args:
-            violation: With its place.
-            count: How many it stands for; those beyond the first are counted and never listed.
-        """
-        listed = self._counts[violation.rule] < MAX_PROBLEMS_PER_RULE
-        self._counts[violation.rule] += count
-        if listed:
+    def add(self, violation: Violation) -> None:
+        """Add a violation with its place, or count it where the list of its rule is full."""
+        self._counts[violation.rule] += 1
+        if self._counts[violation.rule] <= MAX_PROBLEMS_PER_RULE:
             self._found.append(
                 Problem(
                     violation.rule,
@@ -94,6 +91,10 @@ class Report:
                     violation.message,
                 )
             )
+
+    def count(self, rule: str, more: int) -> None:
+        """Count violations of a rule whose list is full."""
+        self._counts[rule] += more
 
     def sort_by_rule(self) -> None:
         """Sort what was found so far."""
