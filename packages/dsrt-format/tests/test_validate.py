@@ -270,6 +270,19 @@ def test_text_is_cut_between_pieces_without_harm_and_an_error_is_named_by_its_by
             content.content_of(Field).check(data)
 
 
+def test_a_cache_that_a_rebuild_replaces_meanwhile_is_looked_at_again(tmp_path):
+    for name, value in ("c", b"old"), ("new", b"new"):
+        reference.write(tmp_path / name, {"x": Bytes(), "y": Bytes()}, [{"x": value, "y": value}])
+
+    def replace(done, total):
+        if (tmp_path / "new").exists():
+            (tmp_path / "c").rename(tmp_path / "old")
+            (tmp_path / "new").rename(tmp_path / "c")
+            shutil.rmtree(tmp_path / "old")
+
+    assert validate(tmp_path / "c", progress=replace) == []
+
+
 DAMAGE = st.lists(
     st.tuples(st.integers(0, 2**20), st.sampled_from(["flip", "zero", "cut", "grow", "copy", "gone"])),
     min_size=1,

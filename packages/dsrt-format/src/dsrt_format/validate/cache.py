@@ -20,6 +20,9 @@ from dsrt_format.validate.unknown_files import unknown_files
 
 __all__ = ["validate"]
 
+# How often a path is followed that leads to another directory again and again.
+_TRIES = 10
+
 
 def validate(
     path: str | os.PathLike[str],
@@ -57,12 +60,21 @@ def validate(
     """
     if level not in get_args(Level):
         raise ValueError(f"level {level!r}: expected one of {', '.join(map(repr, get_args(Level)))}")
-    report = Report(os.fspath(path))
-    try:
-        with CacheDirectory(path) as directory:
-            _Validation(directory, read_manifest(directory), level, report, progress).run()
-    except Violation as violation:
-        report.add(violation)
+    for _ in range(_TRIES):
+        report = Report(os.fspath(path))
+        try:
+            with CacheDirectory(path) as directory:
+                try:
+                    _Validation(directory, read_manifest(directory), level, report, progress).run()
+                except Violation as violation:
+                    report.add(violation)
+                # A rebuild removes the old cache, which says nothing of the one that is at the path now.
+                is_old = not report.rules.isdisjoint(("R000", "R030")) and directory.is_replaced()
+        except Violation as violation:
+            report.add(violation)
+            is_old = False
+        if not is_old:
+            break
     return report.problems()
 
 
@@ -81,12 +93,11 @@ class _Validation:
         self._manifest = manifest
         self._level: Level = level
         self._report = report
-        self._rules: set[str] = set()
         self._wrong_fields: set[str] = set()
         self._wrong_files: set[tuple[str, int | None]] = set()
         self._check_limits()
         self._fields = [field for field in manifest.fields if field.name not in self._wrong_fields]
-        self._metadata = None if "R012" in self._rules else manifest.metadata
+        self._metadata = None if "R012" in report.rules else manifest.metadata
         self._progress = Progress(progress, self._total())
 
     def run(self) -> None:
@@ -103,7 +114,6 @@ class _Validation:
         """Check the values of the manifest, and note which files it describes too wrongly to be opened."""
         for violation in limit_violations(self._manifest):
             self._report.add(violation)
-            self._rules.add(violation.rule)
             if violation.rule == "R021" and violation.field is not None:
                 self._wrong_files.add((violation.field, violation.shard))
             elif violation.field is not None:
@@ -113,7 +123,7 @@ class _Validation:
     def _shards(self, field: Field) -> Iterator[tuple[int, int, int]]:
         """Yield for each shard whose file is opened its number, its first sample and how many it has."""
         first = 0
-        for shard, count in enumerate(self._manifest.shards if "R010" not in self._rules else ()):
+        for shard, count in enumerate(self._manifest.shards if "R010" not in self._report.rules else ()):
             if (field.name, shard) not in self._wrong_files:
                 yield shard, first, count
             first += count

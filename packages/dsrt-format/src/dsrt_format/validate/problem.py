@@ -1,6 +1,7 @@
 """What the validator finds: problems, and the list of them with its limit per rule."""
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,7 +95,13 @@ class Report:
 
     def count(self, rule: str, more: int) -> None:
         """Count violations of a rule whose list is full."""
-        self._counts[rule] += more
+        if more:
+            self._counts[rule] += more
+
+    @property
+    def rules(self) -> Set[str]:
+        """The rules that are broken."""
+        return self._counts.keys()
 
     def sort_by_rule(self) -> None:
         """Sort what was found so far."""
