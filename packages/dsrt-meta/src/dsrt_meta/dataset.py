@@ -15,6 +15,7 @@ from dsrt_meta import columns, edits, summary
 from dsrt_meta.table import Table
 from dsrt_native import Cache, Population
 from dsrt_native.arguments import whole
+from dsrt_native.cache import Io
 from dsrt_native.field import FieldInfo
 from dsrt_native.gather import Rows
 from dsrt_native.order import rows as order_rows
@@ -46,20 +47,23 @@ class Dataset:
         self._extra = extra
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Dataset:
+    def open(cls, path: str | os.PathLike[str], *, verify: bool = True, io: Io = "auto") -> Dataset:
         """Open a cache with all its samples, weighted by its column `weight` if it has one.
 
         Args:
             path: The directory of a published cache.
             verify: Whether every read compares checksums of records; everything else is checked in any case.
+            io: How files are read, as `dsrt_native.Cache.open` explains: ``"mmap"``, ``"pread"``, or
+                ``"auto"``, which is ``"pread"`` on network file systems.
 
         Raises:
             NotPublishedError: There is no cache at the path.
             FormatError: The cache is damaged or not of this version of the format.
+            ValueError: `io` is none of the three words.
         """
         import polars as pl
 
-        cache = Cache.open(path, verify=verify)
+        cache = Cache.open(path, verify=verify, io=io)
         return cls(Population([cache]), Table(cache), pl.DataFrame())
 
     @property
@@ -82,7 +86,7 @@ class Dataset:
         """One line per row: cache_id, sample_id, the stored columns, weight, the extra columns.
 
         `cache_id` and `sample_id` are Int64. `weight` is Float64 and null where it is unset. The stored
-        columns of a dataset with all rows are mapped and not copied.
+        columns of a dataset with all rows are not copied where the file is mapped.
 
         Raises:
             FormatError: The metadata of the cache is damaged.

@@ -76,10 +76,13 @@ class Cache:
     """An open cache."""
 
     @staticmethod
-    def open(path: str, verify: bool) -> Cache: ...
+    def open(path: str, verify: bool, io: Literal["auto", "mmap", "pread"]) -> Cache: ...
     def __len__(self) -> int: ...
     @property
     def path(self) -> str: ...
+    @property
+    def io(self) -> Literal["mmap", "pread"]:
+        """How its files are read."""
     @property
     def name(self) -> str: ...
     @property
@@ -93,7 +96,7 @@ class Cache:
     def lengths(self, field: int) -> memoryview:
         """Elements of each record of a field, as int64."""
     def slice(self, field: int, start: int, stop: int) -> memoryview | None:
-        """The records of a fixed field as the file holds them, or None where no one shard does."""
+        """The records of a fixed field in one mapped shard, or None where there is no such."""
     def metadata_stream(self) -> ArrowStream | None:
         """The metadata columns as they are stored; None where there are none."""
     def close(self) -> None: ...

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, TypeAlias, overload
 
 from dsrt_format import Manifest, StaleCacheError
 from dsrt_format.metadata import without_views
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from dsrt_native.population import Population
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "Io"]
+
+Io: TypeAlias = Literal["auto", "mmap", "pread"]
+"""How the files of a cache are read: mapped, by ``pread``, or as their file system asks for."""
 
 
 class Cache:
@@ -34,12 +37,22 @@ class Cache:
 
     Pickling keeps path and digest, not the data: unpickling opens the cache again, and raises StaleCacheError
     if another cache lies there by then.
+
+    A published cache never changes. If somebody changes its files all the same while it is open, a read gives
+    the old values or raises. There is one exception: a file that is cut off while it is *mapped*, or a disk
+    or network that fails, ends the process with SIGBUS when the missing part is read. ``io="pread"`` maps
+    nothing, and raises DataError or OSError then.
     """
 
-    __slots__ = ("_fields", "_names", "_native", "_path", "_reader", "_verify")
+    __slots__ = ("_fields", "_io", "_names", "_native", "_path", "_reader", "_verify")
 
     def __init__(
-        self, native: _native.Cache, path: str = "", names: list[str] | None = None, verify: bool = True
+        self,
+        native: _native.Cache,
+        path: str = "",
+        names: list[str] | None = None,
+        verify: bool = True,
+        io: Io = "auto",
     ) -> None:
         if not isinstance(native, _native.Cache):
             raise TypeError(f"caches are opened by Cache.open({native!r})")
@@ -47,6 +60,7 @@ class Cache:
         self._path = path
         self._names = names
         self._verify = verify
+        self._io: Io = io
         self._reader = _native.Population([native])
         if names is not None:
             self._reader.check(names)
@@ -60,6 +74,7 @@ class Cache:
         *,
         fields: Iterable[str] | None = None,
         verify: bool = True,
+        io: Io = "auto",
     ) -> Self:
         """Open the cache in a directory. Takes time by the number of files, not of samples.
 
@@ -68,24 +83,36 @@ class Cache:
             fields: Names of the payload fields and metadata columns that samples and batches hold, in that
                 order; all of them by default.
             verify: Compare the checksum of each record that is read. False skips this and nothing else.
+            io: ``"mmap"`` maps files, which is fastest. ``"pread"`` reads them into memory: a file that is
+                cut off while it is open, or a disk that fails, is an exception then; slices of fields are
+                copies, and what was read of the metadata stays in memory. ``"auto"`` is ``"pread"`` on
+                network file systems (NFS, SMB, FUSE, Lustre, Ceph and their like) and ``"mmap"`` elsewhere.
 
         Raises:
             NotPublishedError: There is no cache at the path.
             UnknownVersionError: The cache is of a later version of the format.
             FormatError: It breaks a rule of the format; a file is missing or has another length.
             SchemaError: A name in `fields` is neither a payload field nor a metadata column.
+            ValueError: `io` is none of the three words.
             OSError: A file cannot be opened.
         """
         text = os.fspath(path)
         if not isinstance(text, str):
             raise TypeError(f"path: expected a str or a path of one, not {path!r}; os.fsdecode makes one")
+        if io not in ("auto", "mmap", "pread"):
+            raise ValueError(f"io={io!r}: expected 'auto', 'mmap' or 'pread'")
         # Absolute for pickling: the working directory may be another one then.
-        return cls(_native.Cache.open(text, verify), os.path.abspath(text), names_of(fields), verify)
+        return cls(_native.Cache.open(text, verify, io), os.path.abspath(text), names_of(fields), verify, io)
 
     @property
     def path(self) -> str:
         """The path as it was opened."""
         return self._native.path
+
+    @property
+    def io(self) -> Literal["mmap", "pread"]:
+        """How its files are read."""
+        return self._native.io
 
     @property
     def cache_id(self) -> int:
@@ -113,8 +140,8 @@ class Cache:
     def metadata(self) -> "pa.Table":
         """The metadata columns as a pyarrow table with one row per sample; without columns if there are none.
 
-        All of it is checked, and mapped where its types allow: strings are ``large_string``, and bytes
-        ``large_binary``, copies of what the file holds as views.
+        All of it is checked, and not copied if it is mapped and its types allow: strings are
+        ``large_string``, and bytes ``large_binary``, copies of what the file holds as views.
 
         Raises:
             FormatError: The file breaks a rule of the format (R030, R041 to R046).
@@ -168,7 +195,7 @@ class Cache:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), self._path, self._native.digest, self._names, self._verify)
+        return _reopen, (type(self), self._path, self._native.digest, self._names, self._verify, self._io)
 
     def __repr__(self) -> str:
         return (
@@ -176,8 +203,8 @@ class Cache:
         )
 
 
-def _reopen(cls: type[Cache], path: str, digest: str, names: list[str] | None, verify: bool) -> Cache:
-    cache = cls.open(path, fields=names, verify=verify)
+def _reopen(cls: type[Cache], path: str, digest: str, names: list[str] | None, verify: bool, io: Io) -> Cache:
+    cache = cls.open(path, fields=names, verify=verify, io=io)
     if cache._native.digest != digest:
         raise StaleCacheError(_stale(path, digest, cache._native.digest))
     return cache

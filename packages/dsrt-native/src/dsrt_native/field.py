@@ -39,8 +39,8 @@ class Field(FieldInfo):
     ``field[i]`` is one record: an array (of no axes where the shape is ``()``), a str or bytes.
     ``field[i:j]`` and ``field[[i, j, ...]]`` are the records of many samples: an array, a `RaggedArray` or a
     list. They are the caller's and writable, but for one case: ``field[i:j]`` of a dense field with codec
-    raw, inside one shard, is a read-only array over the mapped file, not copied. It stays valid after the
-    cache is closed.
+    raw, inside one shard, is a read-only array over the file if that is mapped (`Cache.io`), not copied. It
+    stays valid after the cache is closed.
     """
 
     _cache: _native.Cache

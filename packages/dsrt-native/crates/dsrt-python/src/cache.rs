@@ -32,8 +32,8 @@ pub fn field_description<'py>(py: Python<'py>, field: &Field) -> PyResult<FieldD
 #[pymethods]
 impl PyCache {
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Self> {
-        detached(py, || Cache::open(&path, verify)).map(Self)
+    fn open(py: Python<'_>, path: PathBuf, verify: bool, io: String) -> PyResult<Self> {
+        detached(py, || Cache::open_by(&path, verify, io.parse()?)).map(Self)
     }
 
     fn __len__(&self) -> usize {
@@ -44,6 +44,11 @@ impl PyCache {
     #[getter]
     fn path(&self) -> &str {
         self.0.path()
+    }
+
+    #[getter]
+    fn io(&self) -> &'static str {
+        self.0.access().name()
     }
 
     #[getter]

@@ -8,6 +8,7 @@ use once_cell::race::OnceBox;
 
 use super::directory::Directory;
 use super::field::{FieldFiles, FieldReader, dictionary_name};
+use super::io::{Access, Io};
 use super::locate::Locator;
 use super::shard;
 use super::table::Table;
@@ -30,31 +31,37 @@ struct Shared {
     manifest: Manifest,
     locator: Locator,
     verify: bool,
+    access: Access,
     /// None once closed. A read that is under way keeps what it uses.
     files: ArcSwapOption<Files>,
 }
 
 /// Everything of a cache that must be given back to the operating system.
 pub(super) struct Files {
-    pub(super) directory: Directory,
+    pub(super) directory: Arc<Directory>,
     pub(super) fields: Vec<FieldFiles>,
     table: OnceBox<Arc<Table>>,
 }
 
 impl Cache {
-    /// Opens the cache in directory `path`: reads its manifest (R000 to R021) and checks that every file is there, with
-    /// its length (R030). Where it is replaced meanwhile, the new one is opened. Nothing is mapped. `verify` false leaves
-    /// out the checksums of records (R033) later on, and nothing else.
-    ///
-    /// Files are mapped when they are first needed. One that is truncated while it is mapped ends the process with
-    /// SIGBUS when the missing part is read: a published cache never changes, and on file systems where that cannot
-    /// be relied on it is better copied first.
+    /// Opens the cache in directory `path`, its files to be mapped, as [`Cache::open_by`] does.
     pub fn open(path: &Path, verify: bool) -> Result<Self> {
-        let name: Arc<str> = path.to_string_lossy().into();
-        Self::open_named(path, &name, verify).map_err(|error| error.in_cache(&name))
+        Self::open_by(path, verify, Io::Mmap)
     }
 
-    fn open_named(path: &Path, name: &Arc<str>, verify: bool) -> Result<Self> {
+    /// Opens the cache in directory `path`: reads its manifest (R000 to R021) and checks that every file is there, with
+    /// its length (R030). Where it is replaced meanwhile, the new one is opened. Nothing else is opened before it is
+    /// needed. `verify` false leaves out the checksums of records (R033) later on, and nothing else.
+    ///
+    /// A published cache never changes. Where that, or the disk, cannot be relied on, [`Io`] matters: a file that is
+    /// truncated while it is mapped ends the process with SIGBUS when the missing part is read; by `pread` it is an
+    /// error (R030).
+    pub fn open_by(path: &Path, verify: bool, io: Io) -> Result<Self> {
+        let name: Arc<str> = path.to_string_lossy().into();
+        Self::open_named(path, &name, verify, io).map_err(|error| error.in_cache(&name))
+    }
+
+    fn open_named(path: &Path, name: &Arc<str>, verify: bool, io: Io) -> Result<Self> {
         checksum::prepare();
         let (directory, manifest) = Directory::look(path, |directory| {
             let manifest = Manifest::parse(&directory.manifest()?)?;
@@ -63,9 +70,10 @@ impl Cache {
         })?;
         let locator = Locator::new(&manifest.shards)?;
         let fields = manifest.fields.iter().map(|entry| FieldFiles::new(entry.files.len())).collect::<Result<_>>()?;
-        let files = Arc::new(Files { directory, fields, table: OnceBox::new() });
-        let path = name.clone();
-        Ok(Self(Arc::new(Shared { path, manifest, locator, verify, files: ArcSwapOption::new(Some(files)) })))
+        let access = io.of(&directory);
+        let files = Arc::new(Files { directory: directory.into(), fields, table: OnceBox::new() });
+        let (path, files) = (name.clone(), ArcSwapOption::new(Some(files)));
+        Ok(Self(Arc::new(Shared { path, manifest, locator, verify, access, files })))
     }
 
     /// The path it was opened by, for messages.
@@ -98,14 +106,20 @@ impl Cache {
         self.0.verify
     }
 
+    /// How its files are read.
+    pub fn access(&self) -> Access {
+        self.0.access
+    }
+
     /// The metadata, one row per sample; its outline is read and checked if it was not yet (R030, R041, R042, R045).
     pub fn table(&self) -> Result<Arc<Table>> {
         let files = self.files()?;
-        let open = || Table::open(&files.directory, self.manifest(), self.path()).map(Arc::new).map(Box::new);
+        let open =
+            || Table::open(&files.directory, self.access(), self.manifest(), self.path()).map(Arc::new).map(Box::new);
         Ok(files.table.get_or_try_init(open).map_err(|error| error.in_cache(self.path()))?.clone())
     }
 
-    /// Gives files and mappings back, as soon as the reads and views that use them end. Every later read is an error
+    /// Gives open files and mappings back, as soon as the reads and views that use them end. Every later read is an error
     /// of [`Kind::State`]; what is known from the manifest stays known.
     pub fn close(&self) {
         self.0.files.store(None);

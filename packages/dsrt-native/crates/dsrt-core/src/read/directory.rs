@@ -61,6 +61,15 @@ impl Directory {
         matches!((number(self), number(other)), (Ok(one), Ok(other)) if one == other)
     }
 
+    /// The number of its file system, where the operating system tells one.
+    pub(super) fn magic(&self) -> Option<u32> {
+        #[cfg(target_os = "linux")]
+        // The numbers have 32 bits, and some systems extend the sign.
+        return rustix::fs::fstatfs(&self.0).ok().map(|stat| stat.f_type as u32);
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
     /// The bytes of the manifest (R000, R001).
     pub(super) fn manifest(&self) -> Result<Vec<u8>> {
         let file = match self.open_file(MANIFEST) {

@@ -6,7 +6,7 @@ use once_cell::race::OnceBox;
 
 use super::cache::{Cache, Files};
 use super::file::read_dictionary;
-use super::shard::{Record, Shard};
+use super::shard::{Entry, Record, Shard};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::format::codec::Dictionary;
@@ -69,12 +69,20 @@ impl FieldReader {
         })
     }
 
+    /// How many samples of its shard there are from a sample on.
+    pub(super) fn left(&self, sample: u64) -> Result<u64> {
+        let (number, _) = self.locate(sample)?;
+        let (_, end) = self.cache.locator().range(number).ok_or_else(lost)?;
+        Ok(end.saturating_sub(sample))
+    }
+
     /// The shard of that number, opened and checked if it was not yet (R030, R031).
     pub(super) fn shard(&self, number: u32) -> Result<&Shard> {
         let slot = self.slots()?.shards.get(number as usize).ok_or_else(lost)?;
         slot.get_or_try_init(|| {
-            let count = self.cache.manifest().shards.get(number as usize).copied().ok_or_else(lost)?;
-            Shard::open(&self.files.directory, self.entry()?, number.into(), count).map(Box::new)
+            let (first, end) = self.cache.locator().range(number).ok_or_else(lost)?;
+            let (directory, access) = (&self.files.directory, self.cache.access());
+            Shard::open(directory, access, self.entry()?, number.into(), first..end).map(Box::new)
         })
     }
 
@@ -90,13 +98,13 @@ impl FieldReader {
         dictionary.map(Some)
     }
 
-    /// The record of a sample in an indexed shard, with its shard and ordinal, checked up to R036. What R040, R037 and
-    /// R038 ask is left.
-    pub(super) fn record(&self, sample: u64) -> Result<(u32, u64, Record)> {
+    /// The record of a sample in an indexed shard, with its shard and what the index says of it, checked up to R036.
+    /// What R040, R037 and R038 ask is left.
+    pub(super) fn record(&self, sample: u64) -> Result<(u32, Record, Entry<'_>)> {
         let (number, ordinal) = self.locate(sample)?;
         let record = || self.shard(number)?.indexed(self.field()?, ordinal, self.cache.verify());
-        let record = record().map_err(|error| self.place(error, Some(number), Some(sample)))?;
-        Ok((number, ordinal, record))
+        let (record, entry) = record().map_err(|error| self.place(error, Some(number), Some(sample)))?;
+        Ok((number, record, entry))
     }
 
     /// The error, with its place, as one found by a read.

@@ -1,9 +1,9 @@
 //! The files of a cache as wholes, for who hands them on: open, and known to be those that the manifest implies.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use super::cache::Cache;
+use super::content::read_at;
 use super::directory::Directory;
 use super::field::dictionary_name;
 use super::shard::file_name;
@@ -29,9 +29,10 @@ impl Cache {
             let place = usize::try_from(number).map_err(|_| lost())?;
             let (file, count) = entry.files.get(place).zip(self.manifest().shards.get(place)).ok_or_else(lost)?;
             let expected = header::shard(&entry.field, *count, file.bytes, &file.body);
-            let file = self.files()?.directory.open_regular(&name, file.bytes)?;
+            let bytes = file.bytes;
+            let file = self.files()?.directory.open_regular(&name, bytes)?;
             let mut found: Header = [0; HEADER as usize];
-            file.read_exact_at(&mut found, 0).map_err(|e| Error::io(format!("cannot read {name}"), e))?;
+            read_at(&file, &name, bytes, 0, &mut found)?;
             check_header(&name, &found, &expected)?;
             Ok(CacheFile { file, name })
         };
@@ -54,7 +55,7 @@ pub(super) fn read_dictionary(directory: &Directory, name: &str, entry: &FileEnt
     let file = directory.open_regular(name, entry.bytes)?;
     // At most a header and 1 MiB (R019).
     let mut bytes = vec![0; entry.bytes as usize];
-    file.read_exact_at(&mut bytes, 0).map_err(|e| Error::io(format!("cannot read {name}"), e))?;
+    read_at(&file, name, entry.bytes, 0, &mut bytes)?;
     let (found, body) = bytes.split_at_checked(HEADER as usize).unwrap_or_default();
     check_header(name, found, &header::dictionary(entry.bytes, &entry.body))?;
     if digest(body) != entry.body {

@@ -2,12 +2,16 @@
 
 mod cache;
 mod column;
+mod content;
 mod directory;
 mod field;
 mod file;
 pub mod gather;
+mod io;
+mod kept;
 mod lengths;
 mod locate;
+mod network;
 mod payload;
 mod shard;
 mod slice;
@@ -19,6 +23,7 @@ pub use cache::Cache;
 pub use column::MetadataSource;
 pub(crate) use file::CacheFile;
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};
+pub use io::{Access, Io};
 pub use payload::PayloadSource;
 pub use slice::Slice;
 pub use table::Table;

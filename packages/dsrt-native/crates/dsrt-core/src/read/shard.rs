@@ -1,11 +1,14 @@
-//! One mapped shard file: the records in it, each checked before it is used.
+//! One open shard file: the records in it, each checked before it is used.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use super::content::Content;
 use super::directory::Directory;
-use super::file::check_header;
+use super::io::Access;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
 use crate::format::checksum::{self, digest};
@@ -14,115 +17,167 @@ use crate::format::header;
 use crate::format::manifest::{FieldEntry, FileEntry};
 use crate::format::shard::{HEADER, dense_bytes, index_start, record_bytes};
 
-/// A shard, mapped, whose header is the one that the manifest implies.
+/// A shard whose header is the one that the manifest implies.
 pub(super) struct Shard {
-    map: Arc<Mmap>,
+    content: Content,
+    /// Number of its first sample in the cache.
+    first: u64,
     /// Where the index begins.
     index: u64,
     key: u32,
 }
 
 /// A stored record that passed every check but decoding: where it lies, and how large it will be.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct Record {
-    /// Its first byte in the file.
-    pub at: u64,
-    /// Bytes it has there.
-    pub stored: u64,
+    /// The bytes it has in the file.
+    stored: Range<u64>,
+    /// Those bytes, if they are not mapped: what was checked is what is decoded.
+    held: Option<Vec<u8>>,
     /// Bytes it decodes to.
     pub size: u64,
 }
 
 /// What the index says of a record.
 pub(super) struct Entry<'a> {
-    at: u64,
-    stored: &'a [u8],
+    stored: Range<u64>,
     crc: u32,
+    bytes: Cow<'a, [u8]>,
+    /// Where the shape begins in `bytes`.
+    shape: usize,
+}
+
+impl Entry<'_> {
     /// The shape as the index holds it: 8 bytes an axis.
-    pub shape: &'a [u8],
+    pub(super) fn shape(&self) -> &[u8] {
+        self.bytes.get(self.shape..).unwrap_or_default()
+    }
 }
 
 impl Shard {
-    /// Opens, checks (R030, R031) and maps shard number `number`.
-    pub(super) fn open(directory: &Directory, entry: &FieldEntry, number: u64, count: u64) -> Result<Self> {
+    /// Opens and checks (R030, R031) shard number `number`, which holds the samples `samples`.
+    pub(super) fn open(
+        directory: &Arc<Directory>,
+        access: Access,
+        entry: &FieldEntry,
+        number: u64,
+        samples: Range<u64>,
+    ) -> Result<Self> {
         let name = file_name(&entry.field, number);
         let lost = || Error::new(Kind::Internal, format!("{name} is not in the manifest"));
         let file = usize::try_from(number).ok().and_then(|number| entry.files.get(number)).ok_or_else(lost)?;
-        let map = directory.map(&name, file.bytes)?;
-        check_header(&name, &map, &header::shard(&entry.field, count, file.bytes, &file.body))?;
+        let count = samples.end.saturating_sub(samples.start);
         let index = index_start(&entry.field, file.bytes, count).ok_or_else(lost)?;
-        Ok(Self { map: Arc::new(map), index, key: checksum::key(&file.body) })
-    }
-
-    /// The whole file.
-    pub(super) fn map(&self) -> &Arc<Mmap> {
-        &self.map
+        let header = header::shard(&entry.field, count, file.bytes, &file.body);
+        let content = Content::open(directory, access, name, file.bytes, header)?;
+        Ok(Self { content, first: samples.start, index, key: checksum::key(&file.body) })
     }
 
     /// The index as it stands in the file, proven by its own digest (R039).
-    pub(super) fn proven_index(&self, file: &FileEntry) -> Result<&[u8]> {
-        let index = self.bytes(self.index, self.map.len() as u64)?;
-        if file.index.is_some_and(|expected| expected != digest(index)) {
+    pub(super) fn proven_index(&self, file: &FileEntry) -> Result<Cow<'_, [u8]>> {
+        let index = self.content.bytes(self.index, self.content.len())?;
+        if file.index.is_some_and(|expected| expected != digest(&index)) {
             let message = "the index does not match its digest: lengths cannot be read from it";
             return Err(Error::rule(Kind::Format, 39, message));
         }
         Ok(index)
     }
 
-    /// Record `ordinal` of a fixed shard (R033). `stride` is the field's.
-    pub(super) fn fixed(&self, stride: u64, ordinal: u64, verify: bool) -> Result<&[u8]> {
-        // Neither overflows: the whole file has a length.
-        let lo = HEADER + ordinal * stride;
-        let stored = self.bytes(lo, lo + stride)?;
-        if verify {
-            let crc = self.u32(self.index + 4 * ordinal)?;
-            self.verify(stored, ordinal, &[], crc)?;
-        }
-        Ok(stored)
+    /// Puts `count` neighbouring records of a fixed shard into `out`, which has exactly their size, and checks them
+    /// there (R033). `stride` is the field's. After an error, what `out` holds means nothing.
+    pub(super) fn fixed(&self, stride: u64, ordinal: u64, count: u64, verify: bool, out: &mut [u8]) -> Result<()> {
+        // Nothing overflows: the whole file has a length.
+        self.content.read(HEADER + ordinal * stride, out)?;
+        if verify { self.verify_fixed(stride, ordinal, count, out) } else { Ok(()) }
     }
 
-    /// Record `ordinal` of an indexed shard, checked up to R036. What R040, R037 and R038 ask is left.
-    pub(super) fn indexed(&self, field: &Field, ordinal: u64, verify: bool) -> Result<Record> {
-        let entry = self.entry(field, ordinal)?;
+    /// The mapped bytes of `count` neighbouring records of a fixed shard, checked (R033). None if it is not mapped.
+    pub(super) fn fixed_map(
+        &self,
+        stride: u64,
+        ordinal: u64,
+        count: u64,
+        verify: bool,
+    ) -> Result<Option<(&Arc<Mmap>, Range<usize>)>> {
+        let Content::Mapped(map) = &self.content else { return Ok(None) };
+        let from = HEADER + ordinal * stride;
+        let to = from + count * stride;
+        let records = self.content.bytes(from, to)?;
         if verify {
-            self.verify(entry.stored, ordinal, entry.shape, entry.crc)?;
+            self.verify_fixed(stride, ordinal, count, &records)?;
+        }
+        Ok(Some((map, from as usize..to as usize)))
+    }
+
+    /// Compares the checksums of neighbouring records of a fixed shard (R033).
+    fn verify_fixed(&self, stride: u64, ordinal: u64, count: u64, records: &[u8]) -> Result<()> {
+        let from = self.index + 4 * ordinal;
+        let crcs = self.content.bytes(from, from + 4 * count)?;
+        let mut rest = records;
+        for (ordinal, crc) in (ordinal..).zip(crcs.as_chunks::<4>().0) {
+            let lost = || Error::new(Kind::Internal, "records of a fixed shard are cut off");
+            let (record, after) = rest.split_at_checked(stride as usize).ok_or_else(lost)?;
+            let checked = self.verify(record, ordinal, &[], u32::from_le_bytes(*crc));
+            checked.map_err(|error| error.at_sample(self.first + ordinal))?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Record `ordinal` of an indexed shard, checked up to R036, and what the index says of it. What R040, R037 and
+    /// R038 ask is left.
+    pub(super) fn indexed(&self, field: &Field, ordinal: u64, verify: bool) -> Result<(Record, Entry<'_>)> {
+        let entry = self.entry(field, ordinal)?;
+        let stored = self.content.bytes(entry.stored.start, entry.stored.end)?;
+        if verify {
+            self.verify(&stored, ordinal, entry.shape(), entry.crc)?;
         }
         let size = match dense_bytes(field) {
             Some(size) => size,
-            None => shape_bytes(field, entry.shape)?,
+            None => shape_bytes(field, entry.shape())?,
         };
         match field.codec {
-            Codec::Raw if size != entry.stored.len() as u64 => {
-                let message = format!("the record has {} bytes and its shape says {size}", entry.stored.len());
+            Codec::Raw if size != stored.len() as u64 => {
+                let message = format!("the record has {} bytes and its shape says {size}", stored.len());
                 return Err(Error::rule(Kind::Format, 34, message));
             }
             Codec::Raw => {}
-            Codec::Zstd | Codec::ZstdDict => check_frame(entry.stored, size)?,
+            Codec::Zstd | Codec::ZstdDict => check_frame(&stored, size)?,
         }
-        Ok(Record { at: entry.at, stored: entry.stored.len() as u64, size })
+        let held = match stored {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(stored) => Some(stored),
+        };
+        Ok((Record { stored: entry.stored.clone(), held, size }, entry))
     }
 
     /// The stored bytes of a record.
-    pub(super) fn stored(&self, record: &Record) -> Result<&[u8]> {
-        self.bytes(record.at, record.at.saturating_add(record.stored))
+    pub(super) fn stored<'a>(&'a self, record: &'a Record) -> Result<Cow<'a, [u8]>> {
+        match &record.held {
+            Some(stored) => Ok(Cow::Borrowed(stored)),
+            None => self.content.bytes(record.stored.start, record.stored.end),
+        }
     }
 
     /// The index entry of a record and the range it names (R032).
-    pub(super) fn entry(&self, field: &Field, ordinal: u64) -> Result<Entry<'_>> {
-        let width = field.entry_bytes() as u64;
-        let at = self.index + ordinal * width;
-        let entry = self.bytes(at, at + width)?;
+    fn entry(&self, field: &Field, ordinal: u64) -> Result<Entry<'_>> {
+        let width = field.entry_bytes();
+        // The entry before says where the record begins.
+        let before = if ordinal == 0 { 0 } else { width };
+        let at = self.index + ordinal * width as u64;
+        let bytes = self.content.bytes(at - before as u64, at + width as u64)?;
         let lost = || Error::new(Kind::Internal, "an index entry is cut off");
+        let (previous, entry) = bytes.split_at_checked(before).ok_or_else(lost)?;
         let (end, rest) = entry.split_first_chunk::<8>().ok_or_else(lost)?;
-        let (crc, shape) = rest.split_first_chunk::<4>().ok_or_else(lost)?;
-        let lo = if ordinal == 0 { HEADER } else { self.u64(at - width)? };
+        let crc = rest.first_chunk::<4>().map(|crc| u32::from_le_bytes(*crc)).ok_or_else(lost)?;
+        let lo = previous.first_chunk::<8>().map_or(HEADER, |end| u64::from_le_bytes(*end));
         let hi = u64::from_le_bytes(*end);
         if !(HEADER <= lo && lo <= hi && hi <= self.index) {
             let message =
                 format!("the index puts the record at bytes {lo} to {hi}, outside {HEADER} to {}", self.index);
             return Err(Error::rule(Kind::Format, 32, message));
         }
-        Ok(Entry { at: lo, stored: self.bytes(lo, hi)?, crc: u32::from_le_bytes(*crc), shape })
+        Ok(Entry { stored: lo..hi, crc, bytes, shape: before + 12 })
     }
 
     fn verify(&self, stored: &[u8], ordinal: u64, shape: &[u8], crc: u32) -> Result<()> {
@@ -131,22 +186,6 @@ impl Shard {
         }
         let message = "the checksum of the record differs: it is damaged on the disk or in the copy";
         Err(Error::rule(Kind::Format, 33, message))
-    }
-
-    fn bytes(&self, from: u64, to: u64) -> Result<&[u8]> {
-        let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
-        let bytes = range.and_then(|(from, to)| self.map.get(from..to));
-        bytes.ok_or_else(|| Error::new(Kind::Internal, format!("bytes {from} to {to} lie outside the file")))
-    }
-
-    fn u32(&self, at: u64) -> Result<u32> {
-        let bytes = self.bytes(at, at + 4)?.first_chunk();
-        bytes.map(|b| u32::from_le_bytes(*b)).ok_or_else(|| Error::new(Kind::Internal, "a checksum is cut off"))
-    }
-
-    fn u64(&self, at: u64) -> Result<u64> {
-        let bytes = self.bytes(at, at + 8)?.first_chunk();
-        bytes.map(|b| u64::from_le_bytes(*b)).ok_or_else(|| Error::new(Kind::Internal, "an index entry is cut off"))
     }
 }
 

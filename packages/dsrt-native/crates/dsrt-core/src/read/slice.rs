@@ -7,7 +7,7 @@ use memmap2::Mmap;
 
 use super::cache::Cache;
 use crate::error::{Error, Kind, Result};
-use crate::format::shard::{HEADER, dense_bytes};
+use crate::format::shard::dense_bytes;
 
 /// Records of a fixed shard, back to back as they lie in the file. Keeps the file mapped as long as it lives.
 pub struct Slice {
@@ -25,7 +25,7 @@ impl Deref for Slice {
 
 impl Cache {
     /// The records of samples `from` to `to` of the field of that number, all of them verified now. None if the
-    /// field is not stored as fixed shards or the samples lie in more than one.
+    /// field is not stored as fixed shards, the samples lie in more than one, or it is not mapped.
     pub fn slice(&self, field: usize, from: u64, to: u64) -> Result<Option<Slice>> {
         let reader = self.field(field)?;
         if !reader.field()?.is_fixed() || from >= to {
@@ -38,13 +38,10 @@ impl Cache {
         }
         let lost = || Error::new(Kind::Internal, "a slice lies outside its file");
         let stride = dense_bytes(reader.field()?).ok_or_else(lost)?;
-        let shard = reader.shard(number).map_err(|error| reader.place(error, Some(number), Some(from)))?;
-        for sample in from..to {
-            let checked = shard.fixed(stride, ordinal + (sample - from), self.verify());
-            checked.map_err(|error| reader.place(error, Some(number), Some(sample)))?;
-        }
-        let start = usize::try_from(HEADER + ordinal * stride).map_err(|_| lost())?;
-        let len = usize::try_from((to - from) * stride).map_err(|_| lost())?;
-        Ok(Some(Slice { map: shard.map().clone(), range: start..start + len }))
+        let found = || {
+            let found = reader.shard(number)?.fixed_map(stride, ordinal, to - from, self.verify())?;
+            Ok(found.map(|(map, range)| Slice { map: map.clone(), range }))
+        };
+        found().map_err(|error: Error| reader.place(error, Some(number), Some(from)))
     }
 }

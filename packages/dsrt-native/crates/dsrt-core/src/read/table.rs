@@ -9,7 +9,9 @@ use bytes::Bytes;
 use once_cell::race::OnceBox;
 
 use super::cache::METADATA;
+use super::content::ReadFile;
 use super::directory::Directory;
+use super::io::Access;
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::Manifest;
@@ -32,12 +34,26 @@ pub struct Table {
 }
 
 impl Table {
-    /// Maps the file (R030) and reads its outline (R041, R042, R045).
-    pub(super) fn open(directory: &Directory, manifest: &Manifest, path: &Arc<str>) -> Result<Self> {
+    /// Opens the file (R030) and reads its outline (R041, R042, R045).
+    pub(super) fn open(
+        directory: &Arc<Directory>,
+        access: Access,
+        manifest: &Manifest,
+        path: &Arc<str>,
+    ) -> Result<Self> {
         let (chunks, outline) = match &manifest.metadata {
             Some(entry) => {
-                let bytes = Bytes::from_owner(directory.map(METADATA, entry.bytes)?);
-                let chunks = Chunks::new(bytes, &entry.chunks);
+                let chunks = match access {
+                    Access::Mmap => {
+                        let map = directory.map(METADATA, entry.bytes)?;
+                        Chunks::new(Bytes::from_owner(map), &entry.chunks)
+                    }
+                    Access::Pread => {
+                        let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
+                        let read = move |from, out: &mut [u8]| file.read(from, out);
+                        Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks)
+                    }
+                };
                 let fields: BTreeSet<_> = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
                 let outline = Outline::read(&chunks, &fields)?;
                 (chunks, outline)
@@ -87,8 +103,8 @@ impl Table {
         self.rows == 0
     }
 
-    /// The whole table, every chunk proven and every value validated (R041 to R046), over the file itself: nothing is
-    /// copied that is aligned as Arrow wants it. No batches where there are no columns.
+    /// The whole table, every chunk proven and every value validated (R041 to R046), over the file itself if it is
+    /// mapped: nothing is copied that is aligned as Arrow wants it. No batches where there are no columns.
     pub fn batches(&self) -> Result<&[RecordBatch]> {
         let batches = self.batches.get_or_try_init(|| self.read_batches().map(Box::new).map_err(|e| self.place(e)))?;
         Ok(batches)

@@ -65,7 +65,8 @@ impl Table {
             }
         }
         let extent = Extent { at: column.values.at, len: 8 * layout.rows };
-        for (row, bytes) in (batch * BATCH..).zip(self.chunks().bytes(extent)?.as_chunks::<8>().0) {
+        let weights = self.chunks().bytes(extent)?;
+        for (row, bytes) in (batch * BATCH..).zip(weights.as_chunks::<8>().0) {
             let weight = f64::from_le_bytes(*bytes);
             if !weight.is_finite() || weight < 0.0 {
                 return Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row));

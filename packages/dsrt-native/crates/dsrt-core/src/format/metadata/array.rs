@@ -36,7 +36,7 @@ fn array(chunks: &Chunks, layout: &ColumnLayout, kind: ColumnType, rows: usize) 
         if (rows - bits.count_set_bits()) as u64 != layout.nulls {
             return Err(breach(42, "the count of nulls is not that of the zero bits"));
         }
-        check_under_nulls(chunks.bytes(layout.values)?, &bits, kind)?;
+        check_under_nulls(&chunks.bytes(layout.values)?, &bits, kind)?;
         bitmap = Some(bits.into_inner()).filter(|_| layout.nulls > 0);
     }
     let mut builder = ArrayData::builder(kind.arrow())

@@ -10,6 +10,7 @@ mod chunks;
 mod flatbuffer;
 mod outline;
 mod schema;
+mod together;
 mod types;
 mod view;
 
@@ -17,7 +18,7 @@ use crate::error::{Error, Kind};
 
 pub use array::record_batch;
 pub use batch::{BatchLayout, BatchMessage, ColumnLayout};
-pub use chunks::Chunks;
+pub use chunks::{Chunks, ReadAt};
 pub use outline::{Block, Outline};
 pub use types::{arrow_schema, column_type};
 pub use view::{View, follow};

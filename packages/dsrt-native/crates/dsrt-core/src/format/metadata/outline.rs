@@ -39,7 +39,7 @@ impl Outline {
     /// Reads the footer and the first message (R042, R045). Touches only the chunks in which these lie.
     pub fn read(chunks: &Chunks, fields: &BTreeSet<&str>) -> Result<Self> {
         let end = footer_extent(chunks)?;
-        let bytes = copy(chunks.bytes(end)?)?;
+        let bytes = copy(&chunks.bytes(end)?)?;
         let footer = flatbuffer::footer(&bytes)?;
         let first = message(chunks, FIRST, end.at)?;
         let columns = columns(&footer, &first, fields)?;
@@ -111,7 +111,7 @@ pub(super) fn message(chunks: &Chunks, at: u64, limit: u64) -> Result<Vec<u8>> {
     if *marker != [0xff; 4] || len > limit.saturating_sub(at).saturating_sub(8) {
         return Err(damaged());
     }
-    copy(chunks.bytes(Extent { at: at + 8, len })?)
+    copy(&chunks.bytes(Extent { at: at + 8, len })?)
 }
 
 /// Descriptions are copied, so that what was verified is what is used even if somebody writes to the file.

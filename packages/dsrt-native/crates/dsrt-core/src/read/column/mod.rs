@@ -4,6 +4,7 @@ mod nulls;
 mod number;
 mod string;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::cache::Cache;
@@ -97,7 +98,7 @@ impl Column<'_> {
 
 impl<'a> Cell<'a> {
     /// Bytes of the file, proven.
-    fn bytes(&self, extent: Extent) -> Result<&'a [u8]> {
+    fn bytes(&self, extent: Extent) -> Result<Cow<'a, [u8]>> {
         self.table.chunks().bytes(extent)
     }
 

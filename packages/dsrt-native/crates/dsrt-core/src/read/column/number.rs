@@ -33,7 +33,7 @@ impl<'a> Numbers<'a> {
             return Ok(true);
         }
         let width = out.len() as u64;
-        out.copy_from_slice(cell.bytes(Extent { at: cell.layout.values.at + cell.row * width, len: width })?);
+        out.copy_from_slice(&cell.bytes(Extent { at: cell.layout.values.at + cell.row * width, len: width })?);
         Ok(true)
     }
 

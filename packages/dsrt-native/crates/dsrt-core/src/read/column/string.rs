@@ -43,10 +43,10 @@ impl<'a> Strings<'a> {
         if view.prefix.is_some_and(|prefix| !content.starts_with(&prefix)) {
             return Err(breach("a string does not begin as its view says"));
         }
-        if self.text && std::str::from_utf8(content).is_err() {
+        if self.text && std::str::from_utf8(&content).is_err() {
             return Err(breach("a string is not UTF-8"));
         }
-        out.copy_from_slice(content);
+        out.copy_from_slice(&content);
         Ok(())
     }
 }
@@ -57,8 +57,8 @@ fn view(column: &Column, id: Id) -> Result<Option<View>> {
         return Ok(None);
     }
     let at = cell.layout.values.at + 16 * cell.row;
-    let view = cell.bytes(Extent { at, len: 16 })?.first_chunk().ok_or_else(lost)?;
-    follow(view, at, &cell.layout.data).map(Some)
+    let bytes = cell.bytes(Extent { at, len: 16 })?;
+    follow(bytes.first_chunk().ok_or_else(lost)?, at, &cell.layout.data).map(Some)
 }
 
 impl Planned for Strings<'_> {

@@ -11,6 +11,9 @@ use crate::field::FieldKind;
 use crate::format::codec::decode;
 use crate::format::shard::dense_bytes;
 
+/// Neighbouring records are taken together up to so many bytes: they are still near when their checksums are made.
+const TOGETHER: u64 = 256 << 10;
+
 /// A batch of a dense field.
 pub(super) struct Dense<'a> {
     readers: Readers,
@@ -27,7 +30,7 @@ impl<'a> Dense<'a> {
         let stride = dense_bytes(readers.field()?).ok_or_else(lost)?;
         let mut records = Vec::new();
         if !readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed())) {
-            records = reserved(&rows)?;
+            records = reserved(&rows, 1)?;
             for (place, id) in rows.ids.iter().enumerate() {
                 match check(readers.of(*id)?, id.sample) {
                     Ok(record) => records.push(record),
@@ -43,17 +46,43 @@ impl<'a> Dense<'a> {
         Ok(Self { readers, rows, records, stride, values })
     }
 
-    fn record(&self, place: usize, id: Id, out: &mut [u8]) -> Result<()> {
+    /// How many samples from `place` on are taken together: neighbours in a fixed shard lie back to back in the file,
+    /// and in the batch.
+    fn neighbours(&self, place: usize) -> Result<usize> {
+        let Some((first, rest)) = self.rows.ids.get(place..).and_then(<[Id]>::split_first) else { return Ok(0) };
+        let reader = self.readers.of(*first)?;
+        if !reader.field()?.is_fixed() {
+            return Ok(1);
+        }
+        let left = reader.left(first.sample)?;
+        let most = left.min((TOGETHER / (self.stride as u64).max(1)).max(1));
+        let follows = |(id, k): &(&Id, u64)| id.cache == first.cache && id.sample == first.sample + k;
+        Ok(1 + rest.iter().zip(1..most).take_while(follows).count())
+    }
+
+    /// Writes the records of `count` samples from `place` on.
+    fn records(&self, place: usize, count: usize, out: &mut [u8]) -> Result<()> {
+        let id = *self.rows.ids.get(place).ok_or_else(lost)?;
         let reader = self.readers.of(id)?;
         if reader.field()?.is_fixed() {
-            return copy(reader, id.sample, out);
+            return copy(reader, id.sample, count as u64, self.stride as u64, out);
         }
         let (number, record) = self.records.get(place).ok_or_else(lost)?;
         let mut decoded = || {
             let stored = reader.shard(*number)?.stored(record)?;
-            decode(reader.field()?, reader.dictionary()?, stored, out)
+            decode(reader.field()?, reader.dictionary()?, &stored, out)
         };
         decoded().map_err(|error| reader.place(error, Some(*number), Some(id.sample)))
+    }
+
+    /// Writes the record of the sample at `place`, or zeros.
+    fn one(&self, place: usize, out: &mut [u8], damage: &mut Damage) -> Result<()> {
+        if !damage.is_damaged(place) {
+            let Err(error) = self.records(place, 1, out) else { return Ok(()) };
+            damage.report(place, error)?;
+        }
+        out.fill(0);
+        Ok(())
     }
 }
 
@@ -62,32 +91,35 @@ fn check(reader: &FieldReader, sample: u64) -> Result<(u32, Record)> {
     if reader.field()?.is_fixed() {
         return Ok(Default::default());
     }
-    reader.record(sample).map(|(number, _, record)| (number, record))
+    reader.record(sample).map(|(number, record, _)| (number, record))
 }
 
-/// A record of a fixed shard: checked and copied.
-fn copy(reader: &FieldReader, sample: u64, out: &mut [u8]) -> Result<()> {
+/// Neighbouring records of a fixed shard: copied and checked.
+fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u8]) -> Result<()> {
     let (number, ordinal) = reader.locate(sample)?;
-    let mut copied = || {
-        let stored = reader.shard(number)?.fixed(out.len() as u64, ordinal, reader.cache().verify())?;
-        out.copy_from_slice(stored);
-        Ok(())
-    };
-    copied().map_err(|error| reader.place(error, Some(number), Some(sample)))
+    let copied =
+        reader.shard(number).and_then(|shard| shard.fixed(stride, ordinal, count, reader.cache().verify(), out));
+    copied.map_err(|error| reader.place(error, Some(number), Some(sample)))
 }
 
 impl Planned for Dense<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
         let mut rest = self.values.of_mut(buffer)?;
-        for (place, id) in self.rows.ids.iter().enumerate() {
-            let (out, after) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
+        let mut place = 0;
+        while place < self.rows.len() {
+            let count = self.neighbours(place)?;
+            let (out, after) = rest.split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
             rest = after;
-            if damage.is_damaged(place) {
-                out.fill(0);
-            } else if let Err(error) = self.record(place, *id, out) {
-                damage.report(place, error)?;
-                out.fill(0);
+            // Where one of several is damaged, it is found and named when each is read alone.
+            if count == 1 || self.records(place, count, out).is_err() {
+                let mut rest = out;
+                for place in place..place + count {
+                    let (out, after) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
+                    rest = after;
+                    self.one(place, out, damage)?;
+                }
             }
+            place += count;
         }
         let field = self.readers.field()?;
         let FieldKind::Dense(axes) = &field.kind else { return Err(lost()) };

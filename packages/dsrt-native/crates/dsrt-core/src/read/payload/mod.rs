@@ -88,13 +88,12 @@ fn describe(field: &Field) -> String {
     }
 }
 
-/// A list that will hold one item for each sample of a batch.
-fn reserved<T>(rows: &Rows) -> Result<Vec<T>> {
+/// A list that will hold `each` items for each sample of a batch.
+fn reserved<T>(rows: &Rows, each: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
-    match items.try_reserve_exact(rows.len()) {
-        Ok(()) => Ok(items),
-        Err(_) => Err(too_large()),
-    }
+    let room = rows.len().checked_mul(each).ok_or_else(too_large)?;
+    items.try_reserve_exact(room).map_err(|_| too_large())?;
+    Ok(items)
 }
 
 fn too_large() -> Error {

@@ -1,18 +1,17 @@
 //! Ragged fields, bytes and text: the sizes of all records are known, and checked, before memory is asked for.
 
 use super::super::gather::{Damage, Id, Planned, Rows};
-use super::super::shard::{Record, axes};
+use super::super::shard::{Record, axes as axes_of};
 use super::{Readers, reserved, too_large};
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
 use crate::format::codec::decode;
 
-/// A record and where its index entry lies.
-#[derive(Clone, Copy, Default)]
+/// A record and the shard it lies in.
+#[derive(Default)]
 struct Item {
     shard: u32,
-    ordinal: u64,
     record: Record,
 }
 
@@ -21,6 +20,8 @@ pub(super) struct Ragged<'a> {
     readers: Readers,
     rows: Rows<'a>,
     items: Vec<Item>,
+    /// The axes of each record, if they are part of the batch.
+    axes: Vec<u64>,
     values: Span,
     offsets: Span,
     shapes: Option<Span>,
@@ -28,11 +29,19 @@ pub(super) struct Ragged<'a> {
 
 impl<'a> Ragged<'a> {
     pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
-        let mut items = reserved(&rows)?;
+        let mut items = reserved(&rows, 1)?;
+        let ndim = match readers.field()?.kind {
+            FieldKind::Ragged(ndim @ 2..) => ndim as usize,
+            _ => 0,
+        };
+        let mut axes = reserved(&rows, ndim)?;
         let mut total = 0u64;
         for (place, id) in rows.ids.iter().enumerate() {
             let item = match readers.of(*id)?.record(id.sample) {
-                Ok((shard, ordinal, record)) => Item { shard, ordinal, record },
+                Ok((shard, record, entry)) => {
+                    axes.extend(axes_of(entry.shape()).take(ndim));
+                    Item { shard, record }
+                }
                 Err(error) => {
                     damage.report(place, error)?;
                     Item::default()
@@ -40,15 +49,13 @@ impl<'a> Ragged<'a> {
             };
             total = total.checked_add(item.record.size).ok_or_else(too_large)?;
             items.push(item);
+            axes.resize(ndim * (place + 1), 0);
         }
         let values = spans.reserve(total)?;
         let samples = rows.len() as u64;
         let offsets = spans.reserve(8 * (samples + 1))?;
-        let shapes = match readers.field()?.kind {
-            FieldKind::Ragged(ndim @ 2..) => Some(spans.reserve(8 * samples * u64::from(ndim))?),
-            _ => None,
-        };
-        Ok(Self { readers, rows, items, values, offsets, shapes })
+        let shapes = if ndim > 0 { Some(spans.reserve(8 * axes.len() as u64)?) } else { None };
+        Ok(Self { readers, rows, items, axes, values, offsets, shapes })
     }
 
     fn record(&self, item: &Item, id: Id, out: &mut [u8]) -> Result<()> {
@@ -56,7 +63,7 @@ impl<'a> Ragged<'a> {
         let mut decoded = || {
             let stored = reader.shard(item.shard)?.stored(&item.record)?;
             let field = reader.field()?;
-            decode(field, reader.dictionary()?, stored, out)?;
+            decode(field, reader.dictionary()?, &stored, out)?;
             if field.kind == FieldKind::Text {
                 check_text(out)?;
             }
@@ -66,22 +73,14 @@ impl<'a> Ragged<'a> {
     }
 
     /// Writes the shapes; those of damaged records are zero.
-    fn fill_shapes(&self, ndim: usize, buffer: &mut [u8], damage: &Damage) -> Result<()> {
-        let mut rest = buffer;
-        for (place, (item, id)) in self.items.iter().zip(self.rows.ids).enumerate() {
-            let (out, after) = rest.split_at_mut_checked(8 * ndim).ok_or_else(lost)?;
-            rest = after;
-            if damage.is_damaged(place) {
-                out.fill(0);
-                continue;
-            }
-            let reader = self.readers.of(*id)?;
-            let entry = reader.shard(item.shard)?.entry(reader.field()?, item.ordinal)?;
-            for (to, axis) in out.as_chunks_mut::<8>().0.iter_mut().zip(axes(entry.shape)) {
-                *to = axis.to_ne_bytes();
+    fn fill_shapes(&self, ndim: usize, buffer: &mut [u8], damage: &Damage) {
+        let shapes = buffer.as_chunks_mut::<8>().0.chunks_exact_mut(ndim);
+        for (place, (out, axes)) in shapes.zip(self.axes.chunks_exact(ndim)).enumerate() {
+            let damaged = damage.is_damaged(place);
+            for (to, axis) in out.iter_mut().zip(axes) {
+                *to = if damaged { 0 } else { *axis }.to_ne_bytes();
             }
         }
-        Ok(())
     }
 }
 
@@ -114,7 +113,7 @@ impl Planned for Ragged<'_> {
         Ok(match field.kind {
             FieldKind::Ragged(ndim) => {
                 if let Some(span) = self.shapes {
-                    self.fill_shapes(ndim as usize, span.of_mut(buffer)?, damage)?;
+                    self.fill_shapes(ndim as usize, span.of_mut(buffer)?, damage);
                 }
                 Layout::Ragged { dtype: field.dtype, ndim, values, offsets, shapes: self.shapes }
             }
