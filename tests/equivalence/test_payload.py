@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -69,14 +70,16 @@ def check_batch(specs, wanted, batch, columns):
             )
 
 
+@pytest.mark.parametrize("io", ["mmap", "pread"])
 @EXAMPLES
 @given(dataset=datasets(), shard=st.integers(1, 5), data=st.data())
-def test_native_reads_what_the_reference_writes(dataset, shard, data):
+def test_native_reads_what_the_reference_writes(io, dataset, shard, data):
     specs, columns, samples = dataset
     with Folder() as folder:
         reference.write(folder / "c", specs, samples, columns, samples_per_shard=shard)
         truth = reference.read(folder / "c")
-        with Cache.open(folder / "c") as cache:
+        with Cache.open(folder / "c", io=io) as cache:
+            assert cache.io == io
             assert len(cache) == len(samples)
             for i, sample in enumerate(truth):
                 check_sample(sample, cache[i])
@@ -90,7 +93,10 @@ def test_native_reads_what_the_reference_writes(dataset, shard, data):
             for wanted in (rows, list(range(len(samples)))):
                 batch = cache.population.gather(np.array(wanted, np.int64), names)
                 check_batch(specs, [truth[i] for i in wanted], batch, {name: columns[name] for name in whole})
+            start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(samples))] * 2)))
             for name in specs:
+                part = cache.fields[name][start:stop]
+                check_batch({name: specs[name]}, truth[start:stop], {name: part}, {})
                 assert cache.fields[name].lengths().tolist() == [length(sample[name]) for sample in truth]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import dsrt_native
+from dsrt_native.cache import Io
 
 from .case import Case
 from .readers import Attempts, bits, same, spoilt
@@ -26,12 +27,13 @@ def to_list(column: pa.ChunkedArray) -> list[Any]:
 class Native:
     """dsrt_native; with `verify=False` record checksums are not compared and all else is."""
 
-    def __init__(self, name: str, verify: bool) -> None:
+    def __init__(self, name: str, verify: bool = True, io: Io = "mmap") -> None:
         self.name = name
         self.verify = verify
+        self.io: Io = io
 
     def open(self, path: Path, fields: list[str] | None = None) -> dsrt_native.Cache:
-        return dsrt_native.Cache.open(path, fields=fields, verify=self.verify)
+        return dsrt_native.Cache.open(path, fields=fields, verify=self.verify, io=self.io)
 
     def attempts(self, path: Path, case: Case) -> Attempts:
         """None where a record checksum is all that is wrong, and they are not to be compared."""

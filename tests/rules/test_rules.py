@@ -19,7 +19,12 @@ from .native import Native
 from .readers import FILE_RULES, Reader, Reference, bits, compare, spoilt
 from .soundness import broken
 
-READERS: list[Reader] = [Reference(), Native("native", verify=True), Native("unverified", verify=False)]
+READERS: list[Reader] = [
+    Reference(),
+    Native("native mmap"),
+    Native("native pread", io="pread"),
+    Native("unverified", verify=False),
+]
 
 
 BREAKS_A_DIGEST = {"R002", "R003", *FILE_RULES, "R033", "R041"}
