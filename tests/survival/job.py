@@ -38,6 +38,7 @@ class Job:
         file_bytes: Limit of the size of a file (RLIMIT_FSIZE), None for none.
         open_files: Limit of descriptors beyond those that are open, None for none.
         user: The user to become before the build, None to stay.
+        umask: The umask to build with, None for that of the harness.
         parts, link: What to merge, and whether by hard links.
     """
 
@@ -55,12 +56,13 @@ class Job:
     file_bytes: int | None = None
     open_files: int | None = None
     user: int | None = None
+    umask: int | None = None
     parts: tuple[str, ...] = ()
     link: bool = True
 
     def unlimited(self) -> "Job":
         """Return the same job without limits."""
-        return replace(self, file_bytes=None, open_files=None, user=None)
+        return replace(self, file_bytes=None, open_files=None, user=None, umask=None)
 
 
 def report(event: str, **values: Any) -> None:
@@ -100,6 +102,8 @@ def _limit(job: Job) -> None:
     if job.open_files is not None:
         used = len(os.listdir("/proc/self/fd")) - 1
         resource.setrlimit(resource.RLIMIT_NOFILE, (used + job.open_files, used + job.open_files))
+    if job.umask is not None:
+        os.umask(job.umask)
     if job.user is not None:
         os.setgroups([])
         os.setgid(job.user)

@@ -2,13 +2,14 @@
 
 import errno
 import os
+import signal
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.survival.disk import TARGET, WORK, image, names
+from tests.survival.disk import TARGET, WORK, image, journalled, names
 from tests.survival.job import Job
 from tests.survival.small_disk import small_disk, why_not
 
@@ -186,3 +187,55 @@ def test_something_else_in_the_place_of_the_work_directory_is_named_and_left_alo
     failed = failure(nursery, Job(str(root), "raw"))
     assert WORK in failed["message"], failed
     assert names(root) == [WORK]
+
+
+@pytest.mark.parametrize("way", [*WAYS, "merge"])
+@pytest.mark.parametrize("umask", [0o777, 0o400, 0o200, 0o100, 0o277])
+def test_a_umask_that_takes_the_owners_permissions_is_refused_before_anything_is_made(
+    nursery, root, way, umask
+):
+    part = Job(str(root / "part"), "raw", user=NOBODY)
+    if way == "merge":
+        assert nursery.run(part).status == 0
+    before = names(root)
+    parts = (str(root / "part" / TARGET),) if way == "merge" else ()
+    job = Job(str(root / "above"), "raw", way=way, parts=parts, user=NOBODY)
+    failed = failure(nursery, replace(job, umask=umask))
+    assert (failed["kind"], failed["errno"]) == ("PermissionError", errno.EACCES)
+    assert f"the umask {umask:03o}, by which their owner can not" in failed["message"]
+    assert names(root) == before
+    child = nursery.run(job)
+    assert child.status == 0, child
+
+
+@pytest.mark.parametrize("umask", [0, 0o002, 0o007, 0o070, 0o027, 0o077, 0o055, 0o011])
+def test_any_other_umask_decides_who_else_may_read_and_changes_nothing_else(nursery, expected, root, umask):
+    job = Job(str(root), "raw", user=NOBODY, umask=umask)
+    child = nursery.run(job)
+    assert child.status == 0, child
+    cache = expected.path("raw")
+    files = [path.relative_to(cache) for path in cache.rglob("*") if path.is_file()]
+    assert files
+    assert all((root / TARGET / file).read_bytes() == (cache / file).read_bytes() for file in files)
+    for path in (root / TARGET).rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o777 if path.is_dir() else 0o444) & ~umask
+    assert names(root) == [TARGET]
+    # With another one it is found and replaced.
+    child = nursery.run(replace(job, version=2, rebuild=True, umask=0o022))
+    assert child.status == 0, child
+
+
+def test_a_build_that_is_gone_on_with_under_such_a_umask_keeps_what_is_durable(nursery, expected, root):
+    job = Job(str(root), "raw", user=NOBODY, seconds=1)
+    child = nursery.start(job)
+    while journalled(root) == 0 and child.read(0.001):
+        pass
+    child.send(signal.SIGKILL)
+    child.end()
+    held = journalled(root)
+    failed = failure(nursery, replace(job, umask=0o777))
+    assert failed["errno"] == errno.EACCES
+    assert journalled(root) == held
+    child = nursery.run(replace(job, seconds=0))
+    assert (child.report("done") or {})["resumed"] == held > 0, child
+    assert image(root / TARGET) == expected.image("raw")

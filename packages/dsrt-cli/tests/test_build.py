@@ -55,6 +55,16 @@ def test_a_source_is_built_and_then_reused(dsrt, module):
     assert dsrt("build", "sources_a:Points", "-o", "caches").stdout == "reused: 3 samples in caches/points\n"
 
 
+def test_a_cache_that_is_not_whole_is_refused_with_the_option_that_replaces_it(dsrt, module):
+    module("sources_u", SOURCE)
+    assert dsrt("build", "sources_u:Points", "-o", "caches").exit_code == 0
+    Path("caches/points/fields/x/00000.shard").unlink()
+    refused = dsrt("build", "sources_u:Points", "-o", "caches")
+    assert refused.exit_code == 2
+    assert "--on-stale rebuild replaces this cache, which is not whole" in refused.stderr
+    assert dsrt("build", "sources_u:Points", "-o", "caches", "--on-stale", "rebuild").exit_code == 0
+
+
 @pytest.mark.parametrize(("attribute", "count"), [("points", 3), ("many", 7), ("holder.inner", 3)])
 def test_source_is_an_instance_a_function_or_deeper_in_a_module(dsrt, module, attribute, count):
     module("sources_b", SOURCE)
@@ -70,6 +80,8 @@ def test_a_stale_cache_is_refused_and_replaced_or_taken_when_told(dsrt, module):
     refused = dsrt("build", "sources_d:Points", "-o", "caches")
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: ")
+    assert "--on-stale rebuild replaces it, --on-stale reuse takes it as it is" in refused.stderr
+    assert "on_stale" not in refused.stderr
     assert len(read("caches/points")) == 3
     taken = dsrt("build", "sources_d:Points", "-o", "caches", "--on-stale", "reuse")
     assert taken.stdout == "reused: 3 samples in caches/points\n"
@@ -207,6 +219,7 @@ def test_no_resume_starts_over_and_says_so(dsrt, module, tmp_path):
     built, reason = result.stdout.splitlines()
     assert built == "built: 11 samples in caches/points"
     assert reason.startswith("not resumed: 8 samples")
+    assert reason.endswith("are discarded: --no-resume")
     assert [sample["label"] for sample in read("caches/points")] == list(range(11))
 
 
@@ -218,7 +231,7 @@ def test_why_samples_of_an_earlier_run_were_not_used_is_said_once(dsrt, module, 
     built, reason = result.stdout.splitlines()
     assert built == "built: 11 samples in caches/points"
     assert reason.startswith("not resumed: 8 samples")
-    assert "fingerprint" in reason
+    assert "are discarded: the fingerprint changed since then" in reason
     assert (result.stderr, list(recwarn)) == ("", [])
 
 

@@ -1,7 +1,10 @@
+import importlib.util
 import json
 
+import numpy as np
 import pytest
 
+from dsrt_cli import inspect as inspect_module
 from dsrt_format import Dense, Manifest
 from dsrt_format.reference import write
 
@@ -107,3 +110,59 @@ def test_a_damaged_sample_is_an_error_that_says_where(dsrt, cache):
     assert result.exit_code == 2
     for word in ("R033", "tokens", "shard 0", "sample 1"):
         assert word in result.stderr
+
+
+def leave(path, fingerprint="one"):
+    """Leave a build of the cache at a path that is not finished, with two of its three samples durable."""
+    from dsrt_native import CacheWriter
+
+    options = {"fingerprint": fingerprint, "samples_per_shard": 2, "replace": path.exists(), "resume": True}
+    try:
+        with CacheWriter(path, {"x": Dense("uint8")}, **options) as writer:
+            for i in range(3):
+                writer.append({"x": np.uint8(i)})
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert writer.durable_count == 2
+
+
+def test_a_build_that_is_not_finished_is_named_where_there_is_no_cache_yet(dsrt, tmp_path):
+    leave(tmp_path / "points")
+    result = dsrt("inspect", tmp_path / "points")
+    assert result.exit_code == 2
+    error, unfinished = result.stderr.splitlines()
+    assert "there is no cache" in error
+    assert ".points.building holds a build that is not finished: 2 samples" in unfinished
+    assert "run the same build again, which goes on from there; or remove that directory" in unfinished
+
+
+def test_a_rebuild_that_is_not_finished_is_named_beside_the_cache(dsrt, cache):
+    assert json.loads(dsrt("inspect", cache, "--json").stdout)["unfinished"] is None
+    assert "not finished" not in dsrt("inspect", cache).stdout
+    leave(cache)
+    found = json.loads(dsrt("inspect", cache, "--json").stdout)
+    assert (found["samples"], found["unfinished"]["durable_count"]) == (5, 2)
+    assert found["unfinished"]["path"] == str(cache.with_name(".pets.building"))
+    assert "holds a build that is not finished: 2 samples" in dsrt("inspect", cache).stdout
+
+
+def test_without_the_engine_a_build_that_is_not_finished_is_named_all_the_same(dsrt, cache, monkeypatch):
+    leave(cache)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        inspect_module, "find_spec", lambda name: None if name == "dsrt_native" else find(name)
+    )
+    found = json.loads(dsrt("inspect", cache, "--json").stdout)["unfinished"]
+    assert found["durable_count"] is None
+    assert "dsrt-cli[native] tells how far it got" in found["message"]
+
+
+def test_what_is_just_being_built_has_nothing_durable_yet(dsrt, tmp_path):
+    from dsrt_native import CacheWriter
+
+    with CacheWriter(tmp_path / "points", {"x": Dense("uint8")}) as writer:
+        result = dsrt("inspect", tmp_path / "points")
+        assert "a build that is not finished: no durable samples" in result.stderr
+        assert "run the build again, which starts over" in result.stderr
+        writer.append({"x": np.uint8(1)})
+    assert dsrt("inspect", tmp_path / "points").exit_code == 0

@@ -1,5 +1,6 @@
 """`dsrt build`: build the cache of a source, go on with it, or reuse the one that is there."""
 
+import re
 import warnings
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 from dsrt_cli.extras import need
 from dsrt_cli.source import load_source
 from dsrt_cli.terminal import fail, output, printable, progress
+from dsrt_format import DsrtError
 
 __all__ = ["build"]
 
@@ -80,9 +82,18 @@ def build(
             # Whatever code it asks for: no cache was built.
             ended = f"{source} ended the program by sys.exit({error.code!r})"
             fail("\n".join([ended, *getattr(error, "__notes__", [])]))
+        except DsrtError as error:
+            fail(_in_options("\n".join([str(error), *getattr(error, "__notes__", [])])))
     kept = f", {result.resumed_from:,} of them from an earlier run" if result.resumed_from else ""
     lines = [f"{result.status}: {result.num_samples:,} samples in {result.path}{kept}"]
     if result.restarted is not None:
-        lines.append(f"not resumed: {result.restarted}")
+        lines.append(_in_options(f"not resumed: {result.restarted}"))
     for line in lines:
         output().print(printable(line), soft_wrap=True)
+
+
+def _in_options(text: str) -> str:
+    """Say the arguments of `dsrt_native.build` as the options that people have here."""
+    text = re.sub(r"""\bon_stale=(['"])(\w+)\1""", r"--on-stale \2", text)
+    text = re.sub(r"\b(workers|threads)=(\d+)", r"--\1 \2", text)
+    return text.replace("resume=False", "--no-resume").replace("resume=True", "--resume")

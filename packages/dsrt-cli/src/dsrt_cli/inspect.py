@@ -1,6 +1,7 @@
 """`dsrt inspect`: what a cache holds, or one sample of it."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from rich.table import Table
 
 from dsrt_cli.summary import in_words, summary
 from dsrt_cli.terminal import fail, output, printable, size
-from dsrt_format import Manifest
+from dsrt_format import Manifest, NotPublishedError
 from dsrt_format.entries import Field
 
 __all__ = ["inspect"]
@@ -22,7 +23,8 @@ def inspect(
 ) -> None:
     """Describe a cache, or show one of its samples.
 
-    Descriptions come from the manifest and the header of the metadata; payloads are not read.
+    Descriptions come from the manifest and the header of the metadata; payloads are not read. A build beside
+    it that is not finished is named, with what of it is durable.
     """
     if sample is not None:
         _show_sample(path, sample, as_json)
@@ -43,7 +45,13 @@ def describe(path: Path) -> dict[str, Any]:
     """
     from dsrt_format.metadata import read_columns
 
-    manifest = Manifest.load(path)
+    unfinished = _unfinished(path)
+    try:
+        manifest = Manifest.load(path)
+    except NotPublishedError as error:
+        if unfinished is not None:
+            error.add_note(unfinished["message"])
+        raise
     sizes = {field.name: _bytes(field) for field in manifest.fields}
     metadata_bytes = 0 if manifest.metadata is None else manifest.metadata.bytes
     total = sum(sizes.values()) + metadata_bytes
@@ -77,7 +85,25 @@ def describe(path: Path) -> dict[str, Any]:
         },
         "fingerprint": manifest.fingerprint,
         "attributes": manifest.attributes,
+        "unfinished": unfinished,
     }
+
+
+def _unfinished(path: Path) -> dict[str, Any] | None:
+    """A build beside the path, which may be the one of a cache that is not there yet."""
+    place = path.absolute()
+    work = place.parent / f".{place.name}.building"
+    if not work.is_dir():
+        return None
+    if find_spec("dsrt_native") is None:
+        message = f"{work} holds a build that is not finished; dsrt-cli[native] tells how far it got"
+        return {"path": str(work), "durable_count": None, "message": message}
+    from dsrt_native.unfinished import unfinished_build
+
+    found = unfinished_build(path)
+    if found is None:
+        return None
+    return {"path": str(found.path), "durable_count": found.durable_count, "message": found.message}
 
 
 def _bytes(field: Field) -> int:
@@ -117,6 +143,9 @@ def _show(found: dict[str, Any]) -> None:
 
     console = output()
     console.print(facts)
+    if found["unfinished"] is not None:
+        console.print()
+        console.print(printable(found["unfinished"]["message"]), soft_wrap=True)
     console.print()
     console.print(fields)
     if metadata["columns"]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -195,6 +196,13 @@ def leave_locks_to_parent() -> None:
 
 def tidy(path: str | PathLike[str]) -> None:
     """Removes what a writer left beside a cache that died just after publishing it; fails silently."""
+
+def left_beside(path: str | PathLike[str]) -> tuple[Path, int, str | None, bool, bool] | None:
+    """What a build left beside a target, if there is something.
+
+    The directory, how many samples are durable, the same in words, whether they can be gone on from, and
+    whether the target is what was built.
+    """
 
 def merge(
     parts: list[str],

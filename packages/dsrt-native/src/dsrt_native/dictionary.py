@@ -31,6 +31,9 @@ def train_dictionary(records: Iterable[Any], size: int = 65536) -> bytes:
     The algorithm is fastCover of zstd's ``ZDICT_trainFromBuffer`` with its default parameters. Equal records
     give an equal dictionary.
 
+    While zstd trains, nothing can interrupt it, Ctrl-C included: some seconds for 64 KiB, and longer in
+    proportion to `size`.
+
     Args:
         records: Bytes-like objects or NumPy arrays of any shape and dtype, whose bytes in C order are taken;
             a str is to be encoded. No more are drawn once there are 100 x `size` bytes; training needs that

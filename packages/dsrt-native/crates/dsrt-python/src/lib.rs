@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(loader::cpus, module)?)?;
     module.add_function(wrap_pyfunction!(writer::leave_locks_to_parent, module)?)?;
     module.add_function(wrap_pyfunction!(writer::tidy, module)?)?;
+    module.add_function(wrap_pyfunction!(writer::left_beside, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(merge::merge, module)?)?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::error::{attached, interruptible, raise};
+use crate::error::{attached, detached, interruptible, raise};
 use crate::plan::{ColumnIn, FieldIn, FieldSpec, column_type, earlier_named};
 use crate::sample::{HeldRecord, HeldValue, Refusal};
 use crate::samples::HeldSamples;
@@ -294,6 +294,19 @@ pub fn leave_locks_to_parent() {
 
 /// Removes what a writer left that died just after publishing.
 #[pyfunction]
-pub fn tidy(py: Python<'_>, path: PathBuf) {
-    py.detach(|| dsrt_core::write::tidy(&path));
+pub fn tidy(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    interruptible(py, |interrupt| {
+        dsrt_core::write::tidy(&path, interrupt);
+        Ok(())
+    })
+}
+
+/// The directory, samples, these in words, whether they can be gone on from, and whether the target is what was built.
+type Left = (PathBuf, u64, Option<String>, bool, bool);
+
+/// What a build left beside a target.
+#[pyfunction]
+pub fn left_beside(py: Python<'_>, path: PathBuf) -> PyResult<Option<Left>> {
+    let left = detached(py, || dsrt_core::write::left_beside(&path))?;
+    Ok(left.map(|left| (left.path, left.samples, left.described, left.has_fingerprint, left.is_published)))
 }

@@ -60,7 +60,7 @@ impl Durable {
         let mut manifest = options.manifest(name)?;
         let size = ManifestSize::new(manifest.to_bytes().len() as u64);
         let plan = plan::plan(options, &manifest)?;
-        let work = Work::open(disk, target, options.replace)?;
+        let work = Work::open(disk, target, options.replace, pause)?;
         let given = |(_, encoding): &(Field, Encoding)| encoding.body().map(Arc::from);
         let mut this = Self {
             work,

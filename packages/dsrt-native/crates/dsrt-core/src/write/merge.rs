@@ -70,7 +70,7 @@ pub fn merge_on(
     let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let Merged { mut manifest, columns, size, digests } = survey(parts, name, options, &mut transfer)?;
     check_parts_outside(parts, target)?;
-    let mut work = Work::open(disk, target, false)?;
+    let mut work = Work::open(disk, target, false, &mut || transfer.pause())?;
     if let Some(unfinished) = work.take_unfinished() {
         let message = format!(
             "{} has {}; finish that build, or remove the directory, or merge to another path",

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use blake3::Hasher;
 
@@ -15,6 +16,9 @@ use crate::read::{Cache, CacheFile};
 
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 20;
+
+/// How often signals are looked for.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Reads a shard whose length and header are known to be right, and compares the digests of its body (R050) and of its
 /// index (R039). `each` is given every piece of the file, in order.
@@ -71,34 +75,48 @@ fn read<'a>(source: &CacheFile, from: u64, to: u64, buffer: &'a mut Vec<u8>) -> 
     Ok(buffer)
 }
 
+/// What is called now and then; its error ends what calls it.
+type Pause<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 /// Whether every shard and dictionary of the cache at `path` is there and sound.
-pub(super) fn has_sound_files(path: &Path) -> Result<bool> {
-    is_sound(Cache::open(path, true).and_then(|cache| prove_files(&cache)))
+pub(super) fn has_sound_files(path: &Path, pause: Pause<'_>) -> Result<bool> {
+    is_sound(pause, |pause| prove_files(&Cache::open(path, true)?, pause))
 }
 
 /// Whether all of the cache at `path` is there and sound.
-pub(super) fn is_whole(path: &Path) -> Result<bool> {
-    let prove = |cache: Cache| {
-        prove_files(&cache)?;
+pub(super) fn is_whole(path: &Path, pause: Pause<'_>) -> Result<bool> {
+    is_sound(pause, |pause| {
+        let cache = Cache::open(path, true)?;
+        prove_files(&cache, pause)?;
         if cache.manifest().metadata.is_some() {
             let table = cache.table()?;
-            (0..table.batch_count()).try_for_each(|batch| table.batch(batch).map(drop))?;
+            for batch in 0..table.batch_count() {
+                pause()?;
+                table.batch(batch)?;
+            }
         }
         Ok(())
-    };
-    is_sound(Cache::open(path, true).and_then(prove))
+    })
 }
 
-/// What the operating system refuses says nothing of a cache.
-fn is_sound(proven: Result<()>) -> Result<bool> {
+/// What the operating system refuses says nothing of a cache, and neither does the error of `pause`.
+fn is_sound(pause: Pause<'_>, prove: impl FnOnce(Pause<'_>) -> Result<()>) -> Result<bool> {
+    let (mut asked, mut is_stopped) = (None::<Instant>, false);
+    let proven = prove(&mut || {
+        if asked.is_some_and(|asked| asked.elapsed() < PAUSE) {
+            return Ok(());
+        }
+        asked = Some(Instant::now());
+        pause().inspect_err(|_| is_stopped = true)
+    });
     match proven {
         Ok(()) => Ok(true),
-        Err(error) if matches!(error.kind(), Kind::Io | Kind::Memory | Kind::Internal) => Err(error),
+        Err(error) if is_stopped || matches!(error.kind(), Kind::Io | Kind::Memory | Kind::Internal) => Err(error),
         Err(_) => Ok(false),
     }
 }
 
-fn prove_files(cache: &Cache) -> Result<()> {
+fn prove_files(cache: &Cache, pause: Pause<'_>) -> Result<()> {
     let mut buffer = Vec::new();
     for entry in &cache.manifest().fields {
         if let Some(file) = &entry.dictionary {
@@ -106,7 +124,7 @@ fn prove_files(cache: &Cache) -> Result<()> {
         }
         for (number, (file, count)) in (0..).zip(entry.files.iter().zip(&cache.manifest().shards)) {
             let source = cache.shard_file(entry, number)?;
-            prove_shard(&source, &entry.field, file, *count, &mut buffer, &mut |_| Ok(()))
+            prove_shard(&source, &entry.field, file, *count, &mut buffer, &mut |_| pause())
                 .map_err(|error| error.in_cache(cache.path()))?;
         }
     }

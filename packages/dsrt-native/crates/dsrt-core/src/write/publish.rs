@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn work(root: &Path, replace: bool) -> Work {
-        let work = Work::open(Disk::default(), &root.join("x"), replace).unwrap();
+        let work = Work::open(Disk::default(), &root.join("x"), replace, &mut || Ok(())).unwrap();
         work.make_cache().unwrap();
         std::fs::write(work.cache().join("manifest.json"), empty_manifest("new")).unwrap();
         work

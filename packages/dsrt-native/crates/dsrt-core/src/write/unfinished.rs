@@ -1,13 +1,13 @@
 //! What an earlier run noted in its journal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::age::age;
 use super::disk::{failed, names};
 use super::journal::{self, Line, Lines};
 use super::sealed::{Sealed, digest, get};
-use super::target::look;
+use super::target::{absolute, digest_at, look, split, work_path};
 use crate::error::{Error, Result};
 use crate::format::checksum::Digest;
 use crate::format::json::Value;
@@ -88,6 +88,41 @@ impl Unfinished {
     pub(super) fn has_fingerprint(&self) -> bool {
         matches!(get(&self.plan, "fingerprint"), Some(Value::Str(_))) || self.plan == Value::Null
     }
+}
+
+/// What lies beside a target that was not finished, or is just being built.
+#[derive(Debug)]
+pub struct Left {
+    /// The work directory.
+    pub path: PathBuf,
+    /// Samples that are durable.
+    pub samples: u64,
+    /// The same in words, with their age; None if there are none.
+    pub described: Option<String>,
+    /// Whether a run could go on from there: it has a fingerprint.
+    pub has_fingerprint: bool,
+    /// Whether it is the target already, and only the work directory was not removed.
+    pub is_published: bool,
+}
+
+/// Looks for a build beside `target` that is not finished. Nothing is locked, changed or proven: another process may be
+/// at it.
+pub fn left_beside(target: &Path) -> Result<Option<Left>> {
+    let target = absolute(target)?;
+    let (parent, name) = split(&target)?;
+    let path = work_path(parent, name);
+    if !look(&path)?.is_some_and(|found| found.is_dir()) {
+        return Ok(None);
+    }
+    let found = Unfinished::read(&path.join("journal"), &path.join("cache").join("fields"))?;
+    let published = found.as_ref().and_then(|found| found.published);
+    Ok(Some(Left {
+        samples: found.as_ref().map_or(0, Unfinished::samples),
+        described: found.as_ref().map(Unfinished::describe),
+        has_fingerprint: found.as_ref().is_some_and(Unfinished::has_fingerprint),
+        is_published: published.is_some() && published == digest_at(&target)?,
+        path,
+    }))
 }
 
 /// The digest that the line of a publication says.

@@ -14,6 +14,7 @@ use super::lock::Lock;
 use super::target::{
     absolute, check_outside_of_caches, check_target, digest_at, look, make_parents, remove_parents, split, work_path,
 };
+use super::umask;
 use super::unfinished::Unfinished;
 use crate::error::{Error, Kind, Result};
 
@@ -42,8 +43,14 @@ pub(super) struct Work {
 impl Work {
     /// Locks the work directory of `target`, after putting back what a dead rebuild had moved away. With `replace`,
     /// `target` may be a published cache; otherwise nothing may be there. What an earlier run made durable is still
-    /// there afterwards.
-    pub(super) fn open(disk: Disk, target: &Path, replace: bool) -> Result<Self> {
+    /// there afterwards. `pause` is called now and then while that is read; its error leaves it as it is.
+    pub(super) fn open(
+        disk: Disk,
+        target: &Path,
+        replace: bool,
+        pause: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Self> {
+        umask::check()?;
         let target = absolute(target)?;
         let (parent, name) = split(&target)?;
         let path = work_path(parent, name);
@@ -63,7 +70,7 @@ impl Work {
         };
         let process = std::process::id();
         let mut work = Self { disk, target, path, lock, made, unfinished: None, process, keep: true };
-        work.recover()?;
+        work.recover(pause)?;
         work.keep = work.unfinished.is_some();
         check_target(&work.target, replace)?;
         work.check_device()?;
@@ -178,7 +185,7 @@ impl Work {
         }
     }
 
-    fn recover(&mut self) -> Result<()> {
+    fn recover(&mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let left = names(&self.path)?.len() > 1;
         if look(&self.old())?.is_some() && look(&self.target)?.is_none() {
             let doing = || format!("putting {} back from {}", self.target.display(), self.old().display());
@@ -198,7 +205,7 @@ impl Work {
         }
         let published = self.unfinished.as_ref().and_then(|unfinished| unfinished.published);
         let is_published =
-            published.is_some() && published == digest_at(&self.target)? && !self.may_be_new(published)?;
+            published.is_some() && published == digest_at(&self.target)? && !self.may_be_new(published, pause)?;
         if look(&self.cache())?.is_none() || is_published || self.unfinished.is_none() {
             self.clear()?;
         }

@@ -43,7 +43,7 @@ impl Durable {
             }
             (Earlier::Discard, _) => "resume=False".to_owned(),
             _ if unfinished.shards.is_empty() => unfinished.damage.clone().unwrap_or_default(),
-            (_, Some(difference)) => format!("their plan is another one in {difference} (R062)"),
+            (_, Some(difference)) => format!("{difference} changed since then (R062)"),
             (_, None) if !unfinished.has_fingerprint() => "a run without fingerprint is not resumed".to_owned(),
             (_, None) => return self.examine(unfinished, pause),
         };
@@ -54,7 +54,7 @@ impl Durable {
     /// Durable work is not thrown away, nor gone on with, unless somebody says so.
     fn ask(&self, unfinished: &Unfinished, difference: Option<&str>) -> Error {
         let then = match (difference, &self.options.fingerprint, &unfinished.damage) {
-            (Some(difference), ..) => format!(" (which discards them, too: the plan is another one in {difference})"),
+            (Some(difference), ..) => format!(" (which discards them, too: {difference} changed since then)"),
             (None, None, _) => " (which discards them, too: there is no fingerprint)".to_owned(),
             (None, Some(_), None) => String::new(),
             (None, Some(_), Some(damage)) if unfinished.shards.is_empty() => {

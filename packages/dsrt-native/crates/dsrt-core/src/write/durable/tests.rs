@@ -9,6 +9,7 @@ use crate::write::options::tests::{field, options};
 use crate::write::options::{Dictionary, Earlier};
 use crate::write::publish::show;
 use crate::write::spill;
+use crate::write::unfinished::left_beside;
 use crate::write::value::Value as Cell;
 use crate::write::work::tidy;
 
@@ -138,7 +139,10 @@ fn an_abort_keeps_what_is_durable_if_the_next_run_can_use_it() {
     let mut options = planned();
     options.fingerprint = None;
     let mut durable = open(root.path(), &options).unwrap();
-    assert!(durable.is_fresh() && durable.restarted().unwrap().contains("in the fingerprint (R062)"));
+    assert!(
+        durable.is_fresh()
+            && durable.restarted().unwrap().contains("discarded: the fingerprint changed since then (R062)")
+    );
     durable.begin(vec![None, None]).unwrap();
     seal(&mut durable, 3).unwrap();
     assert_eq!(durable.abort(), 0);
@@ -202,7 +206,7 @@ fn durable_samples_are_an_error_until_somebody_says_what_becomes_of_them() {
         assert!(error.to_string().contains(said), "{error}");
     }
     options.samples_per_shard = 7;
-    assert!(ask(&options).to_string().contains("discards them, too: the plan is another one in samples_per_shard"));
+    assert!(ask(&options).to_string().contains("discards them, too: samples_per_shard changed since then"));
     assert_eq!(open(root.path(), &planned()).unwrap().resumed(), 5);
     options.earlier = Earlier::Discard;
     let durable = open(root.path(), &options).unwrap();
@@ -234,7 +238,7 @@ fn another_plan_starts_over_and_says_in_what_it_differs() {
     let durable = open(root.path(), &options).unwrap();
     assert!(durable.is_fresh());
     let said = durable.restarted().unwrap();
-    assert!(said.contains("5 samples") && said.contains("in field a (dtype) (R062)"), "{said}");
+    assert!(said.contains("5 samples") && said.contains("field a (dtype) changed since then (R062)"), "{said}");
 }
 
 #[test]
@@ -269,24 +273,50 @@ fn what_a_writer_left_that_died_just_after_publishing_is_tidied_up_and_nothing_e
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("x");
     let mut options = planned();
-    tidy(&target);
+    tidy(&target, &mut || Ok(()));
     assert!(names(root.path()).unwrap().is_empty());
     for replace in [false, true] {
         options.replace = replace;
         let mut durable = fresh(root.path(), &options);
         seal(&mut durable, 3).unwrap();
-        tidy(&target);
+        tidy(&target, &mut || Ok(()));
         durable.complete(&mut || Ok(())).unwrap();
         show(&durable.work, replace).unwrap();
         drop(durable);
         assert_eq!(names(root.path()).unwrap().len(), 2);
-        tidy(&target);
+        tidy(&target, &mut || Ok(()));
         assert_eq!(names(root.path()).unwrap(), ["x"]);
     }
     options.fingerprint = Some("another".into());
     left(root.path(), &options, 2);
-    tidy(&target);
+    tidy(&target, &mut || Ok(()));
     assert_eq!(open(root.path(), &options).unwrap().resumed(), 5);
+}
+
+#[test]
+fn what_is_left_beside_a_target_is_told_and_not_touched() {
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("x");
+    assert!(left_beside(&target).unwrap().is_none());
+    let mut options = planned();
+    left(root.path(), &options, 2);
+    let before = names(&root.path().join(".x.building")).unwrap();
+    let found = left_beside(&target).unwrap().unwrap();
+    assert_eq!((found.samples, found.has_fingerprint, found.is_published), (5, true, false));
+    assert!(found.path.ends_with(".x.building"));
+    assert!(found.described.unwrap().starts_with("5 samples that an earlier run made durable"));
+    assert_eq!(names(&root.path().join(".x.building")).unwrap(), before);
+    // One that just began, while it is under way, and one that died when it had published.
+    options.fingerprint = None;
+    let mut durable = fresh(root.path(), &options);
+    let found = left_beside(&target).unwrap().unwrap();
+    assert_eq!((found.samples, found.has_fingerprint, found.is_published), (0, false, false));
+    assert!(found.described.is_none());
+    seal(&mut durable, 3).unwrap();
+    durable.complete(&mut || Ok(())).unwrap();
+    show(&durable.work, false).unwrap();
+    let found = left_beside(&target).unwrap().unwrap();
+    assert_eq!((found.samples, found.has_fingerprint, found.is_published), (3, false, true));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::write::options::tests::empty_manifest;
 
 fn create(target: &Path, replace: bool) -> Result<Work> {
-    let mut work = Work::open(Disk::default(), target, replace)?;
+    let mut work = Work::open(Disk::default(), target, replace, &mut || Ok(()))?;
     work.clear()?;
     work.make_cache()?;
     Ok(work)

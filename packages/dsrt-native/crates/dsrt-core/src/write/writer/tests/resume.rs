@@ -197,7 +197,7 @@ fn a_damaged_cache_is_not_taken_for_the_equal_one_that_is_to_replace_it() {
             write(Disk::observed(std::sync::Arc::new(killed)), &target, true).unwrap_err();
             assert!(files(&target) == if exchanges { expected.clone() } else { damaged.clone() });
             // As `build` does it where it finds the cache that it was to make.
-            crate::write::tidy(&target);
+            crate::write::tidy(&target, &mut || Ok(()));
             let is_whole = exchanges || damaged == expected;
             assert_eq!(names(root.path()).len(), if is_whole { 1 } else { 2 });
             if !is_whole {
@@ -207,6 +207,36 @@ fn a_damaged_cache_is_not_taken_for_the_equal_one_that_is_to_replace_it() {
             assert_eq!(names(root.path()), ["x"]);
         }
     }
+}
+
+#[test]
+fn an_interrupt_while_an_equal_cache_is_proven_leaves_all_as_it_is() {
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    options.fingerprint = Some("the same".into());
+    options.earlier = Earlier::Resume;
+    options.samples_per_shard = 3;
+    let write = |disk: Disk, target: &Path, replace, stop: Interrupt<'_>| {
+        let mut writer = Writer::start(disk, target, WriterOptions { replace, ..options.clone() }, stop)?;
+        let resumed = writer.resumed();
+        for _ in writer.count()..10 {
+            writer.append(&[bytes(b"abc", &[3])], &[], &mut || Ok(()))?;
+        }
+        writer.publish(&mut || Ok(())).map(|_| resumed)
+    };
+    let root = tempfile::tempdir().unwrap();
+    let target = root.path().join("x");
+    write(Disk::default(), &target, false, &mut || Ok(())).unwrap();
+    let killed = Killed { exchanges: false, dead: false.into() };
+    write(Disk::observed(Arc::new(killed)), &target, true, &mut || Ok(())).unwrap_err();
+    // The lock is signed anew.
+    let left = || files(root.path()).into_iter().filter(|(path, _)| !path.ends_with("lock")).collect::<Vec<_>>();
+    let before = left();
+    let mut stop = || Err(Error::new(Kind::State, "stop"));
+    assert_eq!(write(Disk::default(), &target, true, &mut stop).unwrap_err().message(), "stop");
+    crate::write::tidy(&target, &mut stop);
+    assert!(left() == before);
+    assert_eq!(write(Disk::default(), &target, true, &mut || Ok(())).unwrap(), 10);
+    assert_eq!(names(root.path()), ["x"]);
 }
 
 #[test]
