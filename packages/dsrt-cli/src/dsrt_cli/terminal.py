@@ -22,7 +22,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-__all__ = ["Report", "fail", "output", "printable", "progress", "size"]
+__all__ = ["Report", "fail", "one_line", "output", "printable", "progress", "size"]
 
 
 class Report(Protocol):
@@ -57,6 +57,11 @@ def printable(text: str) -> str:
         letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+def one_line(text: str) -> str:
+    """Escape line ends, too: what is named here must not look like two things."""
+    return printable(text).replace("\n", "\\n")
 
 
 def size(count: int) -> str:

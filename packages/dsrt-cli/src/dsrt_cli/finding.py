@@ -1,0 +1,130 @@
+"""What `dsrt verify` finds out about one path, and how it is written for scripts."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dsrt_format import FormatError, Manifest, NotPublishedError, Problem, UnknownVersionError
+
+__all__ = ["WHOLE", "Finding", "Verify", "count", "lines", "look", "unlisted"]
+
+Verify = Callable[[Path, Callable[[int, int], None]], list[Problem]]
+"""Checks the cache at a path and reports bytes done and bytes in all on the way."""
+
+WHOLE = (0, 1)
+"""The one part of a cache that is not divided."""
+
+_MORE = re.compile(r"(\d+) more are not listed")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What there is to say about one path.
+
+    Attributes:
+        path: As it was given.
+        status: ``"sound"``, which a cache with nothing but warnings is; ``"damaged"``; or ``"unseen"``: it
+            could not be looked at.
+        manifest: What the cache holds; None if it is unseen or the manifest is damaged.
+        problems: What is damaged.
+        warnings: What does not make it unsound.
+        message: Why it could not be looked at.
+        bytes_read: Bytes of its files that were looked at.
+        seconds: How long that took.
+    """
+
+    path: str
+    status: Literal["sound", "damaged", "unseen"]
+    manifest: Manifest | None = None
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    message: str | None = None
+    bytes_read: int = 0
+    seconds: float = 0.0
+
+
+def look(path: Path, verify: Verify, report: Callable[[int, int], None]) -> Finding:
+    """Check the cache at a path.
+
+    Args:
+        path: The directory.
+        verify: How it is checked.
+        report: Told how many bytes are done and how many there are.
+    """
+    manifest: Manifest | None = None
+    done, start = 0, time.monotonic()
+
+    def advance(now: int, total: int) -> None:
+        nonlocal done
+        done = now
+        report(now, total)
+
+    try:
+        manifest = Manifest.load(path)
+    except (NotPublishedError, UnknownVersionError, OSError) as error:
+        return Finding(str(path), "unseen", message=str(error))
+    except FormatError:
+        pass  # the list of all problems says more about a damaged manifest than this first error
+    try:
+        found = verify(path, advance)
+    except (OSError, MemoryError) as error:
+        message = "\n".join([str(error) or "it does not fit the memory", *getattr(error, "__notes__", [])])
+        return Finding(str(path), "unseen", manifest, message=message)
+    if any(problem.rule in ("R000", "R005") for problem in found):
+        return Finding(str(path), "unseen", message=str(found[0]))
+    problems = [problem for problem in found if not problem.is_warning]
+    return Finding(
+        str(path),
+        "damaged" if problems else "sound",
+        manifest,
+        problems,
+        [problem for problem in found if problem.is_warning],
+        bytes_read=done,
+        seconds=time.monotonic() - start,
+    )
+
+
+def unlisted(problem: Problem) -> int:
+    """Return how many problems of the same rule are not listed, as the last one of a rule says; else 0."""
+    found = _MORE.fullmatch(problem.message)
+    is_placed = (problem.field, problem.shard, problem.sample) != (None, None, None)
+    return 0 if found is None or is_placed else int(found[1])
+
+
+def count(problems: list[Problem]) -> int:
+    """Return how many problems a list stands for, those that are not listed among them."""
+    return sum(unlisted(problem) or 1 for problem in problems)
+
+
+def lines(finding: Finding, level: str, part: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """Yield what `--json` prints of a path: an object per problem, and the summary."""
+    for problem in [*finding.problems, *finding.warnings]:
+        yield {
+            "type": "problem",
+            "path": finding.path,
+            "rule": problem.rule,
+            "kind": problem.kind,
+            "warning": problem.is_warning,
+            "field": problem.field,
+            "shard": problem.shard,
+            "sample": problem.sample,
+            "message": problem.message,
+        }
+    manifest = finding.manifest
+    yield {
+        "type": "summary",
+        "path": finding.path,
+        "status": finding.status,
+        "level": level,
+        "part": list(part),
+        "problems": count(finding.problems),
+        "warnings": count(finding.warnings),
+        "samples": None if manifest is None else manifest.num_samples,
+        "bytes": None if manifest is None else sum(length for _, length, _, _ in manifest.files()),
+        "bytes_read": finding.bytes_read,
+        "seconds": round(finding.seconds, 3),
+        "message": finding.message,
+    }
