@@ -17,6 +17,7 @@ from .cases_schema import batch, columns, footer
 from .flatbuffer import Table as Flat
 from .flatbuffer import i32, u8
 from .forge import Cache
+from .recorded import recorded
 
 TABLE = Table("metadata")
 NULL, SHORT, LONG, EMPTY, ACCENTS = 1, 0, 2, 3, 4  # what stands in each row of the columns of strings
@@ -50,12 +51,16 @@ def put(place: int, code: str, value: int | Callable[[int], int]) -> Callable[[b
     return change
 
 
-def stream(cache: Cache) -> bytes:
+def write_stream() -> bytes:
     out = io.BytesIO()
     rows = pa.table({"n": list(range(ROWS))})
     with pa.ipc.new_stream(out, rows.schema) as writer:
         writer.write_table(rows)
     return out.getvalue()
+
+
+def stream(cache: Cache) -> bytes:
+    return recorded("arrow stream", [], write_stream)
 
 
 FOOTER_LENGTH = -10

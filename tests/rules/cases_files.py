@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import zstandard
 from blake3 import blake3
 
 from .case import Break, Table, disk, manifest
 from .cases_keys import field_of
 from .forge import Cache, Edit, seal_shard
-from .frames import frame
+from .frames import frame, train
 from .goods import fill, main
 
 OPEN = Table("open")
@@ -198,9 +197,8 @@ READ.add(
 
 
 def trained() -> bytes:
-    """A dictionary with entropy tables; the same bytes for the same library."""
-    samples = [b"sample %d of a corpus of %d words" % (number, number * 7) for number in range(400)]
-    return zstandard.train_dictionary(1024, samples).as_bytes()
+    """A dictionary with entropy tables."""
+    return train([b"sample %d of a corpus of %d words" % (number, number * 7) for number in range(400)], 1024)
 
 
 def unloadable(body: Callable[[], bytes]) -> Break:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import zstandard
-
 from .case import Table
 from .cases_records import BOUND, store
 from .forge import Cache
-from .frames import MAGIC, RESERVED, RLE, block, compress, frame
+from .frames import MAGIC, RESERVED, RLE, block, compress, compress_checked, frame
 from .goods import DICTIONARY
 
 TABLE = Table("read")
@@ -25,10 +23,6 @@ def add(rule: str, name: str, stored: bytes, size: int = SIZE, of: str = OF) -> 
     TABLE.add(rule, name, change, field=of, shard=1, sample=SAMPLE)
 
 
-def checked(content: bytes) -> bytes:
-    return zstandard.ZstdCompressor(write_checksum=True, write_content_size=True).compress(content)
-
-
 HEADERS = {
     "magic zeros": frame(CONTENT, magic=bytes(4)),
     "magic of version 0.7": frame(CONTENT, magic=bytes.fromhex("27b52ffd")),
@@ -41,7 +35,7 @@ HEADERS = {
     "dictionary id of two bytes": frame(CONTENT, flags=2, dictionary_id=b"\x07\x07"),
     "dictionary id of four bytes": frame(CONTENT, flags=3, dictionary_id=b"\x07\0\0\0"),
     "dictionary id 0": frame(CONTENT, flags=1, dictionary_id=b"\0"),
-    "checksum": checked(CONTENT),
+    "checksum": compress_checked(CONTENT),
     "checksum flag alone": frame(CONTENT, flags=4),
     "reserved bit": frame(CONTENT, flags=8),
     "no content size": frame(CONTENT, size_bytes=0, window=0),
@@ -63,7 +57,7 @@ for cut in (1, 4, 5, 8):
 add("R036", "header cut in a content size of 8 bytes", frame(CONTENT, size_bytes=8)[:12])
 add("R036", "nothing stored, size 0", b"", 0)
 add("R036", "empty frame without a content size", frame(size_bytes=0, window=0), 0)
-add("R036", "text, checksum", checked(CONTENT), of="caption")
+add("R036", "text, checksum", compress_checked(CONTENT), of="caption")
 
 
 @TABLE.case("R036", "dense, frame of a shorter record", field="feat", shard=1, sample=SAMPLE)

@@ -36,6 +36,7 @@ from .case import Table
 from .cases_rows import meta
 from .flatbuffer import Table as Flat
 from .flatbuffer import i16, i32, i64, u8
+from .recorded import recorded
 
 TABLE = Table("metadata")
 ROWS = 5
@@ -97,7 +98,9 @@ def compressed(codec: str, number: int) -> Callable[[Batch], None]:
         body = bytearray()
         for place in found.ranges:
             content = bytes(found.body[place[0] : sum(place)])
-            packed = bytes(pa.Codec(codec).compress(content)) if content else b""
+            packed = recorded(
+                f"arrow {codec}", [content], lambda of=content: bytes(pa.Codec(codec).compress(of))
+            )
             stored = len(content).to_bytes(8, "little") + packed if content else b""
             place[:] = [len(body), len(stored)]
             body += stored + bytes(-len(stored) % 64)

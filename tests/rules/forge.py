@@ -177,13 +177,14 @@ def _entries(of: Field, records: Sequence[Record], ends: list[int], crcs: np.nda
 
 @dataclass
 class Cache:
-    """A cache to be written; `metadata` is the file's bytes."""
+    """A cache to be written; `metadata` is the file's bytes, of columns with these values and Arrow types."""
 
     name: str = "good"
     fields: list[Field] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     metadata: bytes | None = None
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    types: dict[str, Any] = field(default_factory=dict)
     fingerprint: str | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     edit_metadata: Edit | None = None

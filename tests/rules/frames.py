@@ -6,17 +6,36 @@ import struct
 
 import zstandard
 
+from .recorded import recorded
+
 RAW, RLE, COMPRESSED, RESERVED = 0, 1, 2, 3
 MAGIC = bytes.fromhex("28b52ffd")
 
 
 def compress(content: bytes, dictionary: bytes | None = None) -> bytes:
     """One frame as the format wants it: content size, no checksum, no dictionary id."""
+    return recorded("frame", [content, dictionary or b""], lambda: _compress(content, dictionary))
+
+
+def _compress(content: bytes, dictionary: bytes | None) -> bytes:
     trained = None if dictionary is None else zstandard.ZstdCompressionDict(dictionary)
     compressor = zstandard.ZstdCompressor(
         level=3, dict_data=trained, write_checksum=False, write_content_size=True, write_dict_id=False
     )
     return compressor.compress(content)
+
+
+def compress_checked(content: bytes) -> bytes:
+    """A frame with a checksum at its end, which the format refuses."""
+    compressor = zstandard.ZstdCompressor(write_checksum=True, write_content_size=True)
+    return recorded("frame with a checksum", [content], lambda: compressor.compress(content))
+
+
+def train(samples: list[bytes], size: int) -> bytes:
+    """A dictionary with entropy tables."""
+    return recorded(
+        f"dictionary of {size}", samples, lambda: zstandard.train_dictionary(size, samples).as_bytes()
+    )
 
 
 def block(content: bytes, *, kind: int = RAW, last: bool = True, size: int | None = None) -> bytes:

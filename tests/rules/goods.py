@@ -82,6 +82,7 @@ def with_metadata(cache: Cache, file: ArrowFile) -> Cache:
     """Gives a cache the metadata that the model builds."""
     cache.metadata = file.build()
     cache.columns = {column.name: list(column.values) for column in file.columns}
+    cache.types = {column.name: column.type for column in file.columns}
     return cache
 
 
