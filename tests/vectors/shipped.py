@@ -30,7 +30,7 @@ def made() -> Iterator[tuple[str, bytes]]:
         )
     for group in several.VECTORS:
         folder = f"bad/{group.rule}-{slug(group.name)}"
-        for name, cache in group.caches().items():
+        for name, cache in zip(("first", "second"), group.caches(), strict=True):
             for path, content in files_of(cache).items():
                 yield f"{folder}/{name}/{path}", content
         yield f"{folder}/expected.json", _json(group.expected())

@@ -1,4 +1,4 @@
-"""Columns of Arrow as bits, for adapters of readers that hand out Arrow tables. pyarrow is imported on use."""
+"""Columns of Arrow as bits, for adapters of readers that hand out tables. pyarrow is imported on use."""
 
 from typing import TYPE_CHECKING
 

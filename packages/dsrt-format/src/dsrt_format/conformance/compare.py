@@ -1,9 +1,17 @@
 """One reader before one vector: everything in which its answers differ from what is expected."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from dsrt_format.conformance.expectation import Column, Expected, Record, Records, column_digest, field_digest
+from dsrt_format.conformance.expectation import (
+    Column,
+    Expected,
+    Record,
+    Records,
+    StoredRecord,
+    column_digest,
+    field_digest,
+)
 from dsrt_format.conformance.reader import CacheReader, HasDigests, OpenCache
 
 __all__ = ["differences"]
@@ -49,26 +57,29 @@ class _Comparison:
 
     def _check_field(self, reader: CacheReader, name: str, expected: Records) -> Iterator[str]:
         where = f"field {name!r}"
-        wanted = [_record(item) for item in expected["records"]] if "records" in expected else None
         whole = reader.field_digest(name) if isinstance(reader, HasDigests) else None
-        if whole is not None or wanted is None:
-            found = whole
-            if found is None:
-                samples = range(self._expected["samples"])
-                try:
-                    found = field_digest(_plain(reader.record(name, sample)) for sample in samples)
-                except Exception as error:
-                    yield from self._objections(where, error)
-                    return
-            yield from self._check_digest(
-                where,
-                found,
-                expected.get("blake3"),
-                None if wanted is None or None in wanted else lambda: field_digest(filter(None, wanted)),
-            )
+        if whole is None and "records" in expected:
+            yield from self._check_records(reader, name, expected["records"])
             return
-        for sample, record in enumerate(wanted):
-            place = f"{where}, sample {sample},"
+        if whole is None:
+            samples = range(self._expected["samples"])
+            try:
+                whole = field_digest(_plain(reader.record(name, sample)) for sample in samples)
+            except Exception as error:
+                yield from self._objections(where, error)
+                return
+        if "records" not in expected:
+            yield from _unequal(where, whole, expected["blake3"])
+        elif None in (wanted := [_record(item) for item in expected["records"]]):
+            yield f"{where} was read; some of its records must be refused with {self._words()}"
+        else:
+            yield from _unequal(where, whole, field_digest(filter(None, wanted)))
+
+    def _check_records(
+        self, reader: CacheReader, name: str, expected: list[StoredRecord | None]
+    ) -> Iterator[str]:
+        for sample, item in enumerate(expected):
+            place, record = f"field {name!r}, sample {sample},", _record(item)
             try:
                 answer = _plain(reader.record(name, sample))
             except Exception as error:
@@ -81,35 +92,28 @@ class _Comparison:
 
     def _check_column(self, reader: CacheReader, name: str, expected: Column | None) -> Iterator[str]:
         where = f"column {name!r}"
-        try:
-            whole = reader.column_digest(name) if isinstance(reader, HasDigests) else None
-            values = None if whole is not None else [_bytes(value) for value in reader.column(name)]
-        except Exception as error:
-            yield from self._objections(where, error)
-            return
+        whole = reader.column_digest(name) if isinstance(reader, HasDigests) else None
+        values: list[bytes | None] = []
+        if whole is None:
+            try:
+                values = [_bytes(value) for value in reader.column(name)]
+            except Exception as error:
+                yield from self._objections(where, error)
+                return
         if expected is None:
             yield f"{where} was read; it must be refused with {self._words()}"
-            return
-        wanted = [_unhex(value) for value in expected["values"]] if "values" in expected else None
-        if values is None or wanted is None:
-            found = column_digest(values or []) if whole is None else whole
-            yield from self._check_digest(
-                where, found, expected.get("blake3"), wanted and (lambda: column_digest(wanted))
-            )
-            return
-        if len(values) != len(wanted):
-            yield f"{where} has {len(values)} values, expected {len(wanted)}"
-        for row, (value, right) in enumerate(zip(values, wanted, strict=False)):
-            if value != right:
-                yield f"{where}, row {row}, is {_hex(value)}, expected {_hex(right)}"
-
-    def _check_digest(
-        self, where: str, found: str, expected: str | None, compute: Callable[[], str] | None
-    ) -> Iterator[str]:
-        if expected is None and compute is None:
-            yield f"{where} was read; some of its records must be refused with {self._words()}"
-        elif found != (right := expected if expected is not None else compute and compute()):
-            yield f"{where} has the digest {found}, expected {right}"
+        elif "values" not in expected:
+            yield from _unequal(where, whole or column_digest(values), expected["blake3"])
+        else:
+            wanted = [_unhex(value) for value in expected["values"]]
+            if whole is not None:
+                yield from _unequal(where, whole, column_digest(wanted))
+                return
+            if len(values) != len(wanted):
+                yield f"{where} has {len(values)} values, expected {len(wanted)}"
+            for row, (value, right) in enumerate(zip(values, wanted, strict=False)):
+                if value != right:
+                    yield f"{where}, row {row}, is {_hex(value)}, expected {_hex(right)}"
 
     def _objections(self, where: str, error: Exception) -> Iterator[str]:
         rule = getattr(error, "rule", None)
@@ -121,6 +125,11 @@ class _Comparison:
 
     def _words(self) -> str:
         return " or ".join(self._rules)
+
+
+def _unequal(where: str, found: str, expected: str) -> Iterator[str]:
+    if found != expected:
+        yield f"{where} has the digest {found}, expected {expected}"
 
 
 def _record(item: Any) -> Record | None:

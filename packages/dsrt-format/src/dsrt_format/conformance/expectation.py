@@ -81,8 +81,7 @@ class Digest:
     def add(self, shape: Sequence[int], data: bytes | None) -> None:
         """Add a record, or with the shape () a value of a column; None is a null."""
         length = _NULL if data is None else len(data)
-        self._hash.update(struct.pack(f"<{len(shape) + 1}Q", *shape, length))
-        self._hash.update(data or b"")
+        self._hash.update(struct.pack(f"<{len(shape) + 1}Q", *shape, length) + (data or b""))
 
     def hexdigest(self) -> str:
         """Return 64 hex digits."""

@@ -49,7 +49,8 @@ def run(open_cache: OpenCache, *, only: str | Iterable[str] | None = None) -> li
         ValueError: `only` fits no vector.
     """
     patterns = [only] if isinstance(only, str) else None if only is None else list(only)
-    found, shown = [], 0
+    found: list[Problem] = []
+    shown = 0
     for vector in each(lambda name: patterns is None or _fits(name, patterns)):
         shown += 1
         found += _problems(vector, open_cache)

@@ -1,0 +1,67 @@
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from dsrt_format import reference
+from dsrt_format.conformance import run
+from dsrt_format.conformance.made_large import LARGE
+from dsrt_format.conformance.reference import ReferenceReader, record_of
+from dsrt_format.conformance.vectors import names
+from dsrt_format.rules import RULES
+
+Record = tuple[tuple[int, ...], bytes]
+SMALL = [name for name in names() if name not in LARGE]
+
+
+def test_every_file_is_what_its_sum_says(vectors: Path) -> None:
+    listed = dict(line.split("  ")[::-1] for line in (vectors / "SHA256SUMS").read_text().splitlines())
+    files = [path for path in vectors.rglob("*") if path.is_file()]
+    found = {
+        path.relative_to(vectors).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.name not in ("SHA256SUMS", "README.md")
+    }
+    assert found == listed
+
+
+def test_every_rule_of_the_reading_path_has_a_bad_vector(vectors: Path) -> None:
+    made = {name[4:8] for name in names() if name.startswith("bad/")}
+    shipped = {path.name[:4] for path in vectors.glob("bad/*")}
+    assert made | shipped >= {*RULES, "R050", "R051", "R052", "R053", "R070", "R071", "R072"}
+
+
+def test_a_bad_vector_lists_its_rule_among_the_problems(vectors: Path) -> None:
+    for path in vectors.glob("bad/*/expected.json"):
+        expected = json.loads(path.read_text("utf-8"))
+        assert path.parent.name[:4] in expected["rules"]
+        if "problems" in expected:
+            assert expected["rules"] == sorted({problem["rule"] for problem in expected["problems"]})
+
+
+def test_reference_conforms() -> None:
+    assert run(ReferenceReader, only=SMALL) == []
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_reference_conforms_where_it_is_large(name: str) -> None:
+    assert run(ReferenceReader, only=name) == []
+
+
+class OneByOne(ReferenceReader):
+    """Each record read alone."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._samples = reference.read(path)
+
+    def record(self, field: str, sample: int) -> Record:
+        return record_of(reference.read_sample(self._path, sample)[field])
+
+    def column(self, name: str) -> list[bytes | None]:
+        return ReferenceReader(self._path).column(name)
+
+
+def test_reference_conforms_sample_by_sample() -> None:
+    assert run(OneByOne, only=["good/all-kinds", "good/shards", "good/empty-records", "good/delta"]) == []
