@@ -2,9 +2,11 @@
 //!
 //! Reading goes in three steps, so that each breach is named by the rule it breaks and not by a consequence:
 //! the digest over the bytes (R001 to R003), the JSON and its types ([`types`], R004 to R006), then the values
-//! ([`values`], R007 to R021).
+//! ([`limits`], R007 to R021).
 
+mod inventory;
 mod keys;
+mod limits;
 mod types;
 mod values;
 mod write;
@@ -15,6 +17,9 @@ use super::checksum::{self, Digest};
 use super::json::Value;
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
+
+pub use inventory::{Inventory, ListedField, SoundField};
+pub use limits::Breach;
 
 /// The most bytes of a manifest.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -84,12 +89,21 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads a manifest and checks rules R001 to R021.
+    /// Reads a manifest and checks rules R001 to R021; of those that are broken the error is of the lowest.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let digest = proven(bytes)?;
         let value = Value::parse(bytes)?;
         let raw = types::read(&value)?;
-        values::check(raw, digest)
+        let mut lowest: Option<(u16, Error)> = None;
+        limits::check(&raw, &mut |breach| {
+            if lowest.as_ref().is_none_or(|(rule, _)| breach.rule < *rule) {
+                lowest = Some((breach.rule, breach.error()));
+            }
+        });
+        match lowest {
+            Some((_, error)) => Err(error),
+            None => values::manifest(raw, digest),
+        }
     }
 
     /// The manifest in the writer's form; makes [`Manifest::digest`] anew.

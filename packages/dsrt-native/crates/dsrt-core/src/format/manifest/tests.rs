@@ -182,3 +182,32 @@ fn what_an_unknown_kind_or_codec_would_need_is_left_open() {
     let unknown = full().replace(r#""codec":"zstd-dict""#, r#""codec":"lz4""#).replace(&index, "");
     assert_eq!(Manifest::parse(&sealed(&unknown)).unwrap_err().rule_number(), Some(15));
 }
+
+#[test]
+fn every_breach_is_told_and_what_is_described_well_is_listed() {
+    let text = full()
+        .replace(r#""name":"a""#, r#""name":"weight""#)
+        .replace("[2,2,3]", "[2,-2,3]")
+        .replace(r#""bytes":112"#, r#""bytes":113"#)
+        .replace(r#""name":"n""#, r#""name":"a.b""#)
+        .replace(r#""bytes":4194305"#, r#""bytes":0"#);
+    let mut told = Vec::new();
+    let inventory = Inventory::read(&sealed(&text), &mut |breach| {
+        told.push((breach.rule, breach.field.map(|(_, name)| name.to_owned()), breach.shard));
+    });
+    let inventory = inventory.unwrap();
+    let weight = Some("weight".to_owned());
+    let expected = [
+        (7, None, None),
+        (12, None, None),
+        (7, weight.clone(), None),
+        (18, weight, None),
+        (21, Some("b".to_owned()), Some(0)),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!((inventory.samples, inventory.shards.as_deref()), (Some(2), Some(&[2][..])));
+    assert!(inventory.has_metadata && inventory.metadata.is_none());
+    assert!(inventory.fields[0].entry.is_none());
+    let b = inventory.fields[1].entry.as_ref().unwrap();
+    assert!(b.files == [None] && b.dictionary.is_some());
+}
