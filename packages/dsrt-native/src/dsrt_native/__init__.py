@@ -12,6 +12,7 @@ from dsrt_native.merge import merge
 from dsrt_native.population import HasPopulation, Population
 from dsrt_native.progress import BuildProgress
 from dsrt_native.sources import Source
+from dsrt_native.verify import verify
 from dsrt_native.writer import CacheWriter
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "build_all",
     "merge",
     "train_dictionary",
+    "verify",
 ]

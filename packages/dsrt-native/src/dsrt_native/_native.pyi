@@ -214,5 +214,16 @@ def merge(
 ) -> list[str]:
     """Puts caches together as one; returns warnings."""
 
+def verify(
+    path: str | PathLike[str],
+    *,
+    level: str,
+    part: tuple[int, int],
+    rate: float | None,
+    threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> list[tuple[str, str | None, int | None, int | None, str]]:
+    """Every problem of a cache: rule, field, shard, sample, message."""
+
 def train_dictionary(records: list[bytes], size: int) -> bytes:
     """A dictionary of at most `size` bytes for records that resemble these."""

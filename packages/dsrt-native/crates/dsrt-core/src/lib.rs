@@ -15,6 +15,7 @@ pub mod order;
 pub mod outcome;
 pub mod read;
 pub mod rows;
+pub mod verify;
 pub mod write;
 
 pub use error::{Error, Kind, Result};

@@ -26,6 +26,9 @@ pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> dsrt_core::Result<T>) 
     caught(work).map_err(|error| raise(py, &error))
 }
 
+/// Looks for signals, and does what it is given with the GIL.
+pub type Look<'a> = dyn FnMut(&mut dyn FnMut(Python<'_>) -> PyResult<()>) -> dsrt_core::Result<()> + 'a;
+
 /// Runs `work` without the GIL. The function it is given is to be called now and then while it waits: it looks for
 /// signals, and its error ends the wait. What the handler of a signal raised is then raised here.
 pub fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
@@ -33,11 +36,21 @@ where
     F: Send + FnOnce(&mut dyn FnMut() -> dsrt_core::Result<()>) -> dsrt_core::Result<T>,
     T: Send,
 {
+    watched(py, |look| work(&mut || look(&mut |_| Ok(()))))
+}
+
+/// The same, where something is to be done with the GIL whenever signals are looked for. What that raises ends the work,
+/// too, and comes up.
+pub fn watched<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    F: Send + FnOnce(&mut Look<'_>) -> dsrt_core::Result<T>,
+    T: Send,
+{
     let mut raised = None;
     let done = py.detach(|| {
         caught(|| {
-            work(&mut || {
-                Python::attach(|py| py.check_signals()).map_err(|error| {
+            work(&mut |also| {
+                Python::attach(|py| py.check_signals().and_then(|()| also(py))).map_err(|error| {
                     raised = Some(error);
                     Error::new(Kind::State, "interrupted by a signal")
                 })

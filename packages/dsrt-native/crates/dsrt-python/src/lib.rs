@@ -17,6 +17,7 @@ mod samples;
 mod state;
 mod table;
 mod train;
+mod verify;
 mod writer;
 
 use pyo3::prelude::*;
@@ -40,5 +41,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(writer::left_beside, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(merge::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(order::order_rows, module)?)
 }

@@ -25,8 +25,33 @@ const MAX_AXES: usize = 31;
 /// Ordinal and shape are part of it so that records swapped inside a file, or an index that lies about a
 /// length, are found by the same comparison.
 pub fn record(stored: &[u8], ordinal: u64, shape: &[u8]) -> u32 {
-    let mut crc = Crc::new(CrcAlgorithm::Crc32Iscsi);
+    let mut crc = Running::default();
     crc.update(stored);
+    crc.end(ordinal, shape)
+}
+
+/// The same checksum, of stored bytes that come in pieces.
+pub struct Running(Crc);
+
+impl Default for Running {
+    fn default() -> Self {
+        Self(Crc::new(CrcAlgorithm::Crc32Iscsi))
+    }
+}
+
+impl Running {
+    /// Goes on with the bytes that follow.
+    pub fn update(&mut self, stored: &[u8]) {
+        self.0.update(stored);
+    }
+
+    /// The checksum of the record.
+    pub fn end(self, ordinal: u64, shape: &[u8]) -> u32 {
+        end(self.0, ordinal, shape)
+    }
+}
+
+fn end(mut crc: Crc, ordinal: u64, shape: &[u8]) -> u32 {
     // One update for both: short updates cost more by the call than by the byte.
     let mut tail = [0; 8 + 8 * MAX_AXES];
     let end = 8 + shape.len();

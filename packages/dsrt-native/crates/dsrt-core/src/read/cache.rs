@@ -17,7 +17,7 @@ use crate::format::checksum;
 use crate::format::manifest::Manifest;
 
 /// The metadata's file.
-pub(super) const METADATA: &str = "metadata.arrow";
+pub(crate) const METADATA: &str = "metadata.arrow";
 
 /// A published cache, open for reading. Clones are the same handle.
 ///

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use memmap2::{Mmap, MmapOptions};
@@ -14,19 +14,19 @@ use crate::error::{Error, Kind, Result};
 use crate::format::manifest::MAX_BYTES;
 
 /// The file whose presence makes a directory a cache.
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// A file that is not there, or cannot be what it should: broken links, a socket, a file in the place of a directory.
-const ABSENT: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
+pub(crate) const ABSENT: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
 
 /// How often a reader follows a path that leads to another directory again and again; each time a rebuild was published.
 const TRIES: u32 = 100;
 
 /// An open directory.
-pub(super) struct Directory(OwnedFd);
+pub(crate) struct Directory(OwnedFd);
 
 impl Directory {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat(CWD, path, flags, Mode::empty()) {
             Ok(directory) => Ok(Self(directory)),
@@ -39,7 +39,7 @@ impl Directory {
     ///
     /// A rebuild exchanges two directories and removes the old one, file by file. Who opened that one just before finds
     /// less in it than there was, which says nothing of the cache that is at the path now: that one is looked at then.
-    pub(super) fn look<T>(path: &Path, look: impl Fn(&Self) -> Result<T>) -> Result<(Self, T)> {
+    pub(crate) fn look<T>(path: &Path, look: impl Fn(&Self) -> Result<T>) -> Result<(Self, T)> {
         let mut directory = Self::open(path)?;
         let mut tries = TRIES;
         loop {
@@ -70,8 +70,13 @@ impl Directory {
         None
     }
 
+    /// The directory itself, to be listed.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
     /// The bytes of the manifest (R000, R001).
-    pub(super) fn manifest(&self) -> Result<Vec<u8>> {
+    pub(crate) fn manifest(&self) -> Result<Vec<u8>> {
         let file = match self.open_file(MANIFEST) {
             Ok(Some(file)) => file,
             Ok(None) => return Err(not_published("there is no manifest.json in the directory")),
@@ -97,7 +102,7 @@ impl Directory {
     }
 
     /// Checks that there is a regular file of that length (R030).
-    pub(super) fn check(&self, name: &str, bytes: u64) -> Result<()> {
+    pub(crate) fn check(&self, name: &str, bytes: u64) -> Result<()> {
         match statat(&self.0, name, AtFlags::empty()) {
             Ok(stat) => check_stat(name, &stat, bytes),
             Err(error) if ABSENT.contains(&error) => Err(absent(name)),
@@ -120,7 +125,7 @@ impl Directory {
     }
 
     /// Opens a file of that length (R030).
-    pub(super) fn open_regular(&self, name: &str, bytes: u64) -> Result<File> {
+    pub(crate) fn open_regular(&self, name: &str, bytes: u64) -> Result<File> {
         let file = self.open_file(name)?.ok_or_else(|| absent(name))?;
         let stat = fstat(&file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
         check_stat(name, &stat, bytes)?;
@@ -128,7 +133,7 @@ impl Directory {
     }
 
     /// Opens for reading without waiting, so that a pipe in the place of a file does not block for ever.
-    fn open_file(&self, name: &str) -> Result<Option<OwnedFd>> {
+    pub(crate) fn open_file(&self, name: &str) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => Ok(Some(file)),

@@ -124,7 +124,7 @@ impl FieldReader {
 }
 
 /// Where the dictionary of a field lies in the cache.
-pub(super) fn dictionary_name(field: &Field) -> String {
+pub(crate) fn dictionary_name(field: &Field) -> String {
     format!("fields/{}/dictionary.bin", field.name)
 }
 

@@ -66,7 +66,7 @@ pub(super) fn read_dictionary(directory: &Directory, name: &str, entry: &FileEnt
 }
 
 /// Compares a header with the one that the manifest implies (R031).
-pub(super) fn check_header(name: &str, found: &[u8], expected: &Header) -> Result<()> {
+pub(crate) fn check_header(name: &str, found: &[u8], expected: &Header) -> Result<()> {
     if found.starts_with(expected) {
         return Ok(());
     }

@@ -20,10 +20,14 @@ mod weights;
 
 pub use crate::format::names::WEIGHT;
 pub use cache::Cache;
+pub(crate) use cache::METADATA;
 pub use column::MetadataSource;
-pub(crate) use file::CacheFile;
+pub(crate) use directory::{ABSENT, Directory, MANIFEST};
+pub(crate) use field::dictionary_name;
+pub(crate) use file::{CacheFile, check_header};
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};
 pub use io::{Access, Io};
 pub use payload::PayloadSource;
+pub(crate) use shard::file_name as shard_file_name;
 pub use slice::Slice;
 pub use table::Table;

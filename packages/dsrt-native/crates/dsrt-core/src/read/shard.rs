@@ -190,7 +190,7 @@ impl Shard {
 }
 
 /// Where a shard file lies in the cache.
-pub(super) fn file_name(field: &Field, number: u64) -> String {
+pub(crate) fn file_name(field: &Field, number: u64) -> String {
     format!("fields/{}/{number:05}.shard", field.name)
 }
 

@@ -41,40 +41,45 @@ impl Table {
         manifest: &Manifest,
         path: &Arc<str>,
     ) -> Result<Self> {
-        let (chunks, outline) = match &manifest.metadata {
-            Some(entry) => {
-                let chunks = match access {
-                    Access::Mmap => {
-                        let map = directory.map(METADATA, entry.bytes)?;
-                        Chunks::new(Bytes::from_owner(map), &entry.chunks)
-                    }
-                    Access::Pread => {
-                        let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
-                        let read = move |from, out: &mut [u8]| file.read(from, out);
-                        Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks)
-                    }
-                };
-                let fields: BTreeSet<_> = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
-                let outline = Outline::read(&chunks, &fields)?;
-                (chunks, outline)
-            }
-            None => (Chunks::new(Bytes::new(), &[]), Outline { columns: Vec::new(), blocks: Vec::new() }),
+        let Some(entry) = &manifest.metadata else {
+            let outline = Outline { columns: Vec::new(), blocks: Vec::new() };
+            return Ok(Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), outline));
         };
-        let table = Self {
+        let chunks = match access {
+            Access::Mmap => Chunks::new(Bytes::from_owner(directory.map(METADATA, entry.bytes)?), &entry.chunks),
+            Access::Pread => {
+                let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
+                let read = move |from, out: &mut [u8]| file.read(from, out);
+                Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks)
+            }
+        };
+        let fields = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
+        Self::new(path, manifest.samples, chunks, &fields)
+    }
+
+    /// The table in a file, of which there must be so many rows and no column is called as one of `fields`. Reads its
+    /// outline (R041, R042, R045).
+    pub(crate) fn new(path: &Arc<str>, rows: u64, chunks: Chunks, fields: &BTreeSet<&str>) -> Result<Self> {
+        let outline = Outline::read(&chunks, fields)?;
+        let table = Self::of(path, rows, chunks, outline);
+        // With another number of batches than the rows need, what breaks which rule depends on all of them.
+        if table.outline.blocks.len() as u64 != table.rows.div_ceil(BATCH) {
+            return Err(table.miscounted());
+        }
+        Ok(table)
+    }
+
+    fn of(path: &Arc<str>, rows: u64, chunks: Chunks, outline: Outline) -> Self {
+        Self {
             path: path.clone(),
-            rows: manifest.samples,
+            rows,
             schema: arrow_schema(&outline.columns),
             layouts: outline.blocks.iter().map(|_| OnceBox::new()).collect(),
             batches: OnceBox::new(),
             weights: OnceBox::new(),
             chunks,
             outline,
-        };
-        // With another number of batches than the rows need, what breaks which rule depends on all of them.
-        if manifest.metadata.is_some() && table.outline.blocks.len() as u64 != table.rows.div_ceil(BATCH) {
-            return Err(table.miscounted());
         }
-        Ok(table)
     }
 
     /// Name and type of each column, in the file's order.
@@ -118,6 +123,19 @@ impl Table {
         let batches = (0..self.layouts.len()).map(|batch| self.read_batch(batch)).collect::<Result<_>>()?;
         self.check_weights()?;
         Ok(batches)
+    }
+
+    /// Validates everything but the weights (R042 to R045), batch by batch, of which none is kept. `pause` is called
+    /// between them; its error ends it.
+    pub(crate) fn validate(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        for batch in 0..self.layouts.len() {
+            self.message(batch)?;
+        }
+        for batch in 0..self.layouts.len() {
+            pause()?;
+            self.read_batch(batch)?;
+        }
+        Ok(())
     }
 
     /// How many batches there are.

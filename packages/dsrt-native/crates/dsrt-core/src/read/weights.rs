@@ -26,7 +26,7 @@ impl Table {
     /// R046 of one batch; nothing where there is no column of weights.
     pub(super) fn check_weights_of(&self, batch: u64) -> Result<()> {
         match self.weight_column()? {
-            Some(column) => self.weights_of(column, batch, |_| ()),
+            Some(column) => self.weights_of(column, batch, |row, weight| checked(row, weight).map(drop)),
             None => Ok(()),
         }
     }
@@ -37,9 +37,25 @@ impl Table {
         let reserved = usize::try_from(self.len()).ok().and_then(|rows| weights.try_reserve_exact(rows).ok());
         reserved.ok_or_else(|| Error::new(Kind::Memory, "the weights of all samples do not fit the memory"))?;
         for batch in 0..self.batch_count() {
-            self.weights_of(column, batch, |weight| weights.push(weight))?;
+            self.weights_of(column, batch, |row, weight| {
+                weights.push(checked(row, weight)?);
+                Ok(())
+            })?;
         }
         Ok(Some(weights.into()))
+    }
+
+    /// Tells every breach of R046: a column of another type, or each weight that is none.
+    pub(crate) fn weight_breaches(&self, tell: &mut dyn FnMut(Error) -> Result<()>) -> Result<()> {
+        let mut tell = |error: Error| tell(error.in_field(&WEIGHT.into()));
+        let column = match self.weight_column() {
+            Ok(Some(column)) => column,
+            Ok(None) => return Ok(()),
+            Err(error) => return tell(error),
+        };
+        (0..self.batch_count()).try_for_each(|batch| {
+            self.weights_of(column, batch, |row, weight| checked(row, weight).map(drop).or_else(&mut tell))
+        })
     }
 
     fn weight_column(&self) -> Result<Option<usize>> {
@@ -50,30 +66,39 @@ impl Table {
         }
     }
 
-    /// Hands out the weights of a batch, each checked.
-    fn weights_of(&self, column: usize, batch: u64, mut hand: impl FnMut(f64)) -> Result<()> {
+    /// Hands out the weights of a batch with their rows; none for null.
+    fn weights_of(
+        &self,
+        column: usize,
+        batch: u64,
+        mut hand: impl FnMut(u64, Option<f64>) -> Result<()>,
+    ) -> Result<()> {
         let layout = self.layout(batch as usize)?;
         let lost = || Error::new(Kind::Internal, "a batch lacks the weights");
         let column = layout.columns.get(column).ok_or_else(lost)?;
-        if column.nulls > 0 {
-            return Err(breach("a stored weight is null"));
+        let bits = |validity| Ok(BooleanBuffer::new(self.chunks().buffer(validity)?, 0, layout.rows as usize));
+        let valid: Option<BooleanBuffer> = column.validity.map(bits).transpose()?;
+        if column.nulls == 0 && valid.as_ref().is_some_and(|valid| valid.count_set_bits() as u64 != layout.rows) {
+            return Err(Error::rule(Kind::Format, 42, "a stored weight is null in a batch that counts no nulls"));
         }
-        if let Some(validity) = column.validity {
-            let bits = BooleanBuffer::new(self.chunks().buffer(validity)?, 0, layout.rows as usize);
-            if bits.count_set_bits() as u64 != layout.rows {
-                return Err(Error::rule(Kind::Format, 42, "a stored weight is null in a batch that counts no nulls"));
-            }
-        }
+        let mut valid = valid.iter().flatten();
         let extent = Extent { at: column.values.at, len: 8 * layout.rows };
         let weights = self.chunks().bytes(extent)?;
         for (row, bytes) in (batch * BATCH..).zip(weights.as_chunks::<8>().0) {
-            let weight = f64::from_le_bytes(*bytes);
-            if !weight.is_finite() || weight < 0.0 {
-                return Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row));
-            }
-            hand(weight);
+            let is_valid = valid.next().unwrap_or(true);
+            hand(row, is_valid.then(|| f64::from_le_bytes(*bytes)))?;
         }
         Ok(())
+    }
+}
+
+fn checked(row: u64, weight: Option<f64>) -> Result<f64> {
+    match weight {
+        Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        Some(weight) => {
+            Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row))
+        }
+        None => Err(breach("a stored weight is null").at_sample(row)),
     }
 }
 

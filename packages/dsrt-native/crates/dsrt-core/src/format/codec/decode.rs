@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use zstd_safe::{DCtx, DDict};
+use zstd_safe::{DCtx, DDict, WriteBuf};
 
 use super::delta;
 use crate::error::{Error, Kind, Result};
@@ -38,6 +38,36 @@ pub fn decode(field: &Field, dictionary: Option<&Dictionary>, stored: &[u8], out
         out.copy_from_slice(stored);
         return Ok(());
     }
+    let size = out.len();
+    inflate(dictionary, stored, out, size)?;
+    delta::undo(out, field.delta);
+    Ok(())
+}
+
+/// Decodes a record of a field with a codec that compresses, as [`decode`] does, into memory of its own. None of that is
+/// touched before bytes are decoded into it.
+pub fn decode_whole(
+    field: &Field,
+    dictionary: Option<&Dictionary>,
+    stored: &[u8],
+    size: u64,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let memory = || Error::new(Kind::Memory, format!("a record of {size} bytes does not fit the memory"));
+    let size = usize::try_from(size).map_err(|_| memory())?;
+    out.clear();
+    out.try_reserve_exact(size).map_err(|_| memory())?;
+    inflate(dictionary, stored, out, size)?;
+    delta::undo(out, field.delta);
+    Ok(())
+}
+
+fn inflate<B: WriteBuf + ?Sized>(
+    dictionary: Option<&Dictionary>,
+    stored: &[u8],
+    out: &mut B,
+    size: usize,
+) -> Result<()> {
     // libzstd would go on with a second frame.
     match zstd_safe::find_frame_compressed_size(stored) {
         Ok(length) if length == stored.len() => {}
@@ -59,11 +89,10 @@ pub fn decode(field: &Field, dictionary: Option<&Dictionary>, stored: &[u8], out
         };
         result.map_err(|code| breach(zstd_safe::get_error_name(code)))
     })?;
-    if decoded != out.len() {
-        return Err(breach(format!("the zstd frame decodes to {decoded} bytes, its header says {}", out.len())));
+    if decoded == size {
+        return Ok(());
     }
-    delta::undo(out, field.delta);
-    Ok(())
+    Err(breach(format!("the zstd frame decodes to {decoded} bytes, its header says {size}")))
 }
 
 fn breach(what: impl AsRef<str>) -> Error {

@@ -8,6 +8,9 @@ const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// The largest window of a frame that is not a single segment.
 const MAX_WINDOW: u64 = 128 << 20;
 
+/// The most bytes that a block decodes to.
+const MAX_BLOCK: u32 = 128 << 10;
+
 /// Checks that `stored` may decode to `size` bytes (R035) and begins with the header of a frame that says so and is
 /// one that the format allows (R036).
 pub fn check_frame(stored: &[u8], size: u64) -> Result<()> {
@@ -21,6 +24,54 @@ pub fn check_frame(stored: &[u8], size: u64) -> Result<()> {
         Ok(found) => Err(breach(format!("the zstd frame says {found} bytes, the index {size}"))),
         Err(what) => Err(breach(format!("the stored record is not a zstd frame of the format: {what}"))),
     }
+}
+
+/// Checks that the blocks of a frame whose header is sound can hold `size` bytes (R037; RFC 8878, section 3.1.1.2). So
+/// memory is asked for by what is there and not by what a header says.
+pub fn check_blocks(stored: &[u8], size: u64) -> Result<()> {
+    let refused = |what: String| Err(Error::rule(Kind::Format, 37, format!("the zstd frame {what}")));
+    let mut rest = stored.get(header_bytes(stored)..).unwrap_or_default();
+    let mut room = 0u64;
+    loop {
+        let Some((head, after)) = rest.split_first_chunk::<3>() else {
+            return refused("ends in the middle of a block's header".into());
+        };
+        let [a, b, c] = *head;
+        let head = u32::from_le_bytes([a, b, c, 0]);
+        let length = head >> 3;
+        let (stored, most) = match head >> 1 & 3 {
+            0 => (length, length),
+            1 => (1, length),
+            2 => (length, MAX_BLOCK),
+            _ => return refused("has a block of the reserved type".into()),
+        };
+        let Some(after) = after.get(stored as usize..) else {
+            return refused("ends in the middle of a block".into());
+        };
+        room = room.saturating_add(most.into());
+        rest = after;
+        if head & 1 == 1 {
+            break;
+        }
+    }
+    match rest.len() {
+        0 if room >= size => Ok(()),
+        0 => refused(format!("has blocks of at most {room} bytes, the record has {size}")),
+        more => refused(format!("is followed by {more} bytes")),
+    }
+}
+
+/// Bytes of a sound header.
+fn header_bytes(stored: &[u8]) -> usize {
+    let descriptor = stored.get(MAGIC.len()).copied().unwrap_or_default();
+    let single_segment = usize::from(descriptor >> 5 & 1);
+    let size = match descriptor >> 6 {
+        0 => single_segment,
+        1 => 2,
+        2 => 4,
+        _ => 8,
+    };
+    MAGIC.len() + 1 + (1 - single_segment) + size
 }
 
 fn breach(message: String) -> Error {

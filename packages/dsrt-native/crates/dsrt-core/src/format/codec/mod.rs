@@ -9,6 +9,6 @@ mod delta;
 mod encode;
 mod frame;
 
-pub use decode::{Dictionary, decode};
+pub use decode::{Dictionary, decode, decode_whole};
 pub use encode::{Coding, Encoder, filter};
-pub use frame::check_frame;
+pub use frame::{check_blocks, check_frame};

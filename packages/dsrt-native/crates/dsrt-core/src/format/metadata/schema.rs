@@ -29,9 +29,10 @@ pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(A
         }
         let name = field.name().unwrap_or_default();
         if !is_column_name(name) || fields.contains(name) || !names.insert(name) {
-            return Err(breach(45, format!("{name:?} is not a name that a column may have, or another's")));
+            let message = format!("{name:?} is not a name that a column may have, or another's");
+            return Err(breach(45, message).in_field(&name.into()));
         }
-        let refused = |what: String| breach(45, format!("column {name:?} {what}"));
+        let refused = |what: String| breach(45, format!("column {name:?} {what}")).in_field(&name.into());
         if !field.nullable() {
             return Err(refused("is not nullable".into()));
         }

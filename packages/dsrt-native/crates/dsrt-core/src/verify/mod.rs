@@ -1,0 +1,123 @@
+//! Verification: every problem of a cache, found at the speed of the disk.
+//!
+//! A reader stops at the first breach it meets; this goes through everything and lists them all, as the validator of
+//! the plain implementation does, problem for problem. A [`plan`] cuts the work into jobs, one for each file. Threads
+//! take jobs, read each file once from its beginning to its end, in pieces, and make every check on the way: checksums
+//! and decoding of the records, the digest of the whole. What they find is put together in the order of the manifest,
+//! so that the list does not depend on who was faster.
+//!
+//! Reading terabytes through the page cache would push out what others keep there. So a [`reader`] notes which pages
+//! were there before it came, and gives back those that it had to read.
+
+mod content;
+mod control;
+mod dictionary;
+mod engine;
+mod level;
+mod listing;
+mod metadata;
+mod part;
+mod pieces;
+mod plan;
+mod problem;
+mod reader;
+mod record;
+mod report;
+mod residency;
+mod shard;
+mod throttle;
+mod unknown;
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::error::Result;
+use crate::format::checksum;
+use crate::read::Directory;
+
+use control::Control;
+use dictionary::Decoder;
+use plan::{Job, Plan};
+use report::{Merge, Report};
+
+pub use level::Level;
+pub use part::Part;
+pub use problem::Problem;
+pub use throttle::Rate;
+
+/// How a cache is verified.
+pub struct Options {
+    /// How much is looked at.
+    pub level: Level,
+    /// Which part of the files is.
+    pub part: Part,
+    /// The most bytes a second.
+    pub rate: Option<Rate>,
+    /// The most threads, at least 1.
+    pub threads: usize,
+}
+
+/// Lists every problem of the cache in directory `path`.
+///
+/// `watch` is called on the calling thread every few milliseconds with the bytes that are done and those there are in
+/// all; its error ends the run. An error other than that is one of the operating system, or memory that does not
+/// suffice: what breaks a rule is a problem.
+pub fn verify(
+    path: &Path,
+    options: &Options,
+    watch: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<Vec<Problem>> {
+    checksum::prepare();
+    let mut report = Report::default();
+    let begun = Directory::open(path).and_then(|directory| {
+        let inventory = listing::read(&directory, &mut report)?;
+        Ok((directory, inventory))
+    });
+    let (directory, inventory) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            report.found(error)?;
+            return Ok(report.into_problems());
+        }
+    };
+    report.sort_by_rule();
+    if !options.part.is_first() {
+        report = Report::default();
+    }
+    let plan = Plan::new(&directory, &inventory, options.level, options.part);
+    let total = plan.bytes();
+    let control = Control::new(options.rate);
+    let mut look = || watch(control.done().min(total), total);
+    look()?;
+    let mut merge = Merge::new(report);
+    let decoders: Vec<OnceLock<Decoder>> = inventory.fields.iter().map(|_| OnceLock::new()).collect();
+    // Dictionaries first, because shards need them.
+    for jobs in [plan.dictionaries(), plan.others()] {
+        let work = |place: usize, scratch: &mut engine::Scratch| {
+            let mut report = Report::default();
+            match jobs.get(place).and_then(|slot| plan.job(*slot)) {
+                Some(Job::Dictionary(job)) => {
+                    let decoder = job.check(&control, &mut report)?;
+                    if let Some(slot) = decoders.get(job.number) {
+                        slot.get_or_init(|| decoder);
+                    }
+                }
+                Some(Job::Shard(job)) => {
+                    let decoder = decoders.get(job.field).and_then(OnceLock::get);
+                    job.check(decoder, &control, scratch, &mut report)?;
+                }
+                Some(Job::Metadata(job)) => job.check(&control, &mut report)?,
+                Some(Job::Unknown(job)) => job.check(&control, &mut report)?,
+                None => {}
+            }
+            Ok(report)
+        };
+        engine::run(jobs.len(), options.threads, &control, &mut look, work, |place, report| {
+            if let Some(slot) = jobs.get(place) {
+                merge.give(*slot, report);
+            }
+        })?;
+    }
+    watch(total, total)?;
+    Ok(merge.into_problems())
+}

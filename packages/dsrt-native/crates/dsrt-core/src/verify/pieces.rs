@@ -1,0 +1,143 @@
+//! A shard file read from its beginning to its end in pieces, each once, with the digest of the body made on the way.
+
+use blake3::Hasher;
+
+use super::control::Meter;
+use super::reader::{Ahead, Reader};
+use crate::error::{Error, Kind, Result};
+use crate::format::shard::HEADER;
+
+/// Bytes of a piece: large enough for any disk, small enough to stay in a processor's cache while it is checked.
+pub(super) const PIECE: u64 = 1 << 20;
+
+/// The file up to `end`, of which one piece is in memory.
+pub(super) struct Pieces<'m, 'c> {
+    reader: &'m Reader,
+    meter: &'m mut Meter<'c>,
+    end: u64,
+    piece: &'m mut Vec<u8>,
+    at: u64,
+    next: Option<(u64, Ahead<'m>)>,
+    hash: Option<Hash>,
+}
+
+/// The digest of all from the header's end on.
+struct Hash {
+    hasher: Hasher,
+    /// What is hashed ends here.
+    done: u64,
+    /// What is to be hashed ends here.
+    end: u64,
+}
+
+impl<'m, 'c> Pieces<'m, 'c> {
+    /// Of a file that is read up to byte `end`. With `hashed` the bytes from the header to there go into the digest.
+    pub(super) fn new(
+        reader: &'m Reader,
+        meter: &'m mut Meter<'c>,
+        piece: &'m mut Vec<u8>,
+        end: u64,
+        hashed: Option<u64>,
+    ) -> Self {
+        piece.clear();
+        let hash = hashed.map(|end| Hash { hasher: Hasher::new(), done: HEADER, end });
+        Self { reader, meter, end, piece, at: 0, next: None, hash }
+    }
+
+    /// The bytes from `from` on that lie in one piece, at most up to `to`. They are at least one, unless `from` is `to`.
+    pub(super) fn bytes(&mut self, from: u64, to: u64) -> Result<&[u8]> {
+        if from >= to {
+            return Ok(&[]);
+        }
+        let known = self.at..self.at + self.piece.len() as u64;
+        if !known.contains(&from) {
+            self.seek(from)?;
+        }
+        let begin = from.saturating_sub(self.at) as usize;
+        let end = (to - self.at).min(self.piece.len() as u64) as usize;
+        let lost = || Error::new(Kind::Internal, format!("byte {from} lies in no piece of the file"));
+        self.piece.get(begin..end).filter(|bytes| !bytes.is_empty()).ok_or_else(lost)
+    }
+
+    /// All bytes from `from` to `to`, put together in `whole` if they do not lie in one piece.
+    pub(super) fn whole<'w>(&'w mut self, from: u64, to: u64, whole: &'w mut Vec<u8>) -> Result<&'w [u8]> {
+        let length = to.saturating_sub(from);
+        if self.bytes(from, to)?.len() as u64 == length {
+            return self.bytes(from, to);
+        }
+        whole.clear();
+        let memory = |_| Error::new(Kind::Memory, format!("a record of {length} stored bytes does not fit the memory"));
+        whole.try_reserve(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
+        let mut at = from;
+        while at < to {
+            let bytes = self.bytes(at, to)?;
+            whole.extend_from_slice(bytes);
+            at += bytes.len() as u64;
+        }
+        Ok(whole)
+    }
+
+    /// Fills `out` from offset `at` on: from the pieces as far as they go, else from the file itself.
+    pub(super) fn copy(&mut self, at: u64, out: &mut [u8]) -> Result<()> {
+        let to = at.saturating_add(out.len() as u64);
+        if to > self.end {
+            self.meter.spend(out.len() as u64)?;
+            return self.reader.read(at, out);
+        }
+        let mut rest = out;
+        while !rest.is_empty() {
+            let bytes = self.bytes(to - rest.len() as u64, to)?;
+            let (filled, after) = rest.split_at_mut(bytes.len());
+            filled.copy_from_slice(bytes);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// The digest of everything that was to be hashed and of `rest`. What was not read yet is read.
+    pub(super) fn digest(mut self, rest: &[u8]) -> Result<Option<[u8; 32]>> {
+        self.hash_to(u64::MAX)?;
+        Ok(self.hash.map(|mut hash| *hash.hasher.update(rest).finalize().as_bytes()))
+    }
+
+    fn seek(&mut self, to: u64) -> Result<()> {
+        let target = to - to % PIECE;
+        self.hash_to(target)?;
+        self.load(target)
+    }
+
+    /// Loads the pieces before `limit` that are not hashed yet.
+    fn hash_to(&mut self, limit: u64) -> Result<()> {
+        while let Some(hash) = &self.hash
+            && hash.done < hash.end.min(limit)
+        {
+            self.load(hash.done - hash.done % PIECE)?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, at: u64) -> Result<()> {
+        let end = self.end.min(at + PIECE);
+        let length = end.saturating_sub(at);
+        // One that is not at this place is given back.
+        let ahead = self.next.take().filter(|(place, _)| *place == at);
+        self.meter.spend(length)?;
+        self.at = at;
+        self.piece.resize(length as usize, 0);
+        match ahead {
+            Some((_, ahead)) => ahead.read(at, self.piece)?,
+            None => self.reader.read(at, self.piece)?,
+        }
+        if end < self.end {
+            self.next = Some((end, self.reader.ahead(end..self.end.min(end + PIECE))));
+        }
+        if let Some(hash) = &mut self.hash
+            && (at..end).contains(&hash.done)
+        {
+            let (from, to) = (hash.done - at, hash.end.min(end) - at);
+            hash.hasher.update(self.piece.get(from as usize..to as usize).unwrap_or_default());
+            hash.done = hash.end.min(end);
+        }
+        Ok(())
+    }
+}

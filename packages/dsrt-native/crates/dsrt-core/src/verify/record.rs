@@ -1,0 +1,107 @@
+//! The checks of one record: R033 to R038 and R052, the first that fails.
+
+use super::content::Content;
+use super::dictionary::Decoder;
+use super::pieces::Pieces;
+use crate::error::{Error, Kind, Result};
+use crate::field::{Codec, Field};
+use crate::format::checksum::Running;
+use crate::format::codec::{check_blocks, check_frame, decode_whole};
+use crate::format::shard::{dense_bytes, record_bytes};
+
+/// What the index says of a record in the record area.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub ordinal: u64,
+    pub from: u64,
+    pub to: u64,
+    pub crc: u32,
+    /// As the index holds it: 8 bytes an axis.
+    pub shape: &'a [u8],
+}
+
+/// The records of one shard.
+pub(super) struct Records<'a> {
+    field: &'a Field,
+    decoder: Option<&'a Decoder>,
+    key: u32,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(field: &'a Field, decoder: Option<&'a Decoder>, key: u32) -> Self {
+        Self { field, decoder, key }
+    }
+
+    /// Checks a record. `stored` and `decoded` are memory to be used.
+    pub(super) fn check(
+        &self,
+        entry: &Entry,
+        pieces: &mut Pieces,
+        stored: &mut Vec<u8>,
+        decoded: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.field.codec == Codec::Raw {
+            return self.check_raw(entry, pieces);
+        }
+        let stored = pieces.whole(entry.from, entry.to, stored)?;
+        let mut crc = Running::default();
+        crc.update(stored);
+        self.compare(crc, entry)?;
+        let dictionary = match (self.field.codec, self.decoder) {
+            (Codec::ZstdDict, Some(Decoder::Loaded(dictionary))) => Some(dictionary),
+            // With its dictionary damaged no record can be told to be right or wrong.
+            (Codec::ZstdDict, _) => return Ok(()),
+            _ => None,
+        };
+        let size = self.size(entry)?;
+        check_frame(stored, size)?;
+        // Before memory is asked for by what the header says.
+        check_blocks(stored, size)?;
+        decode_whole(self.field, dictionary, stored, size, decoded)?;
+        let mut content = Content::of(self.field);
+        content.feed(decoded);
+        content.end()
+    }
+
+    /// Nothing is decoded, so that a record of any length is checked piece by piece.
+    fn check_raw(&self, entry: &Entry, pieces: &mut Pieces) -> Result<()> {
+        let mut crc = Running::default();
+        let mut content = Content::of(self.field);
+        let mut at = entry.from;
+        while at < entry.to {
+            let bytes = pieces.bytes(at, entry.to)?;
+            crc.update(bytes);
+            content.feed(bytes);
+            at += bytes.len() as u64;
+        }
+        self.compare(crc, entry)?;
+        let (size, stored) = (self.size(entry)?, entry.to - entry.from);
+        if size != stored {
+            let message = format!("the record has {stored} bytes and its shape says {size}");
+            return Err(Error::rule(Kind::Format, 34, message));
+        }
+        content.end()
+    }
+
+    /// R033.
+    fn compare(&self, crc: Running, entry: &Entry) -> Result<()> {
+        if crc.end(entry.ordinal, entry.shape) ^ self.key == entry.crc {
+            return Ok(());
+        }
+        let message = "the checksum of the record differs: it is damaged on the disk or in the copy";
+        Err(Error::rule(Kind::Format, 33, message))
+    }
+
+    /// R034, as far as the shape goes.
+    fn size(&self, entry: &Entry) -> Result<u64> {
+        if let Some(size) = dense_bytes(self.field) {
+            return Ok(size);
+        }
+        let axes = || entry.shape.as_chunks::<8>().0.iter().map(|axis| u64::from_le_bytes(*axis));
+        record_bytes(axes(), self.field.dtype.size()).ok_or_else(|| {
+            let shape: Vec<_> = axes().collect();
+            let message = format!("the shape {shape:?} of the record is beyond the limits of the format");
+            Error::rule(Kind::Format, 34, message)
+        })
+    }
+}

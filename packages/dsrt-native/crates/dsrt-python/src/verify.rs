@@ -1,0 +1,66 @@
+//! Verification: every problem of a cache.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use dsrt_core::verify::{Level, Options, Part, Problem, Rate, verify as verify_cache};
+use dsrt_core::{Error, Kind};
+use pyo3::prelude::*;
+
+use crate::error::{attached, watched};
+
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(50);
+
+/// A problem: rule, field, shard, sample, message.
+type Found = (String, Option<String>, Option<u64>, Option<u64>, String);
+
+/// Lists every problem of a cache.
+#[pyfunction]
+#[pyo3(signature = (path, *, level, part, rate, threads, progress))]
+pub fn verify(
+    py: Python<'_>,
+    path: PathBuf,
+    level: &str,
+    part: (u64, u64),
+    rate: Option<f64>,
+    threads: usize,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Vec<Found>> {
+    let options = attached(py, || {
+        let unknown = || Error::new(Kind::Value, format!("there is no level {level:?}"));
+        let (level, part) = (Level::parse(level).ok_or_else(unknown)?, Part::new(part.0, part.1)?);
+        Ok(Options { level, part, rate: rate.map(Rate::new).transpose()?, threads })
+    })?;
+    let mut meter = progress.map(|tell| Meter { tell: tell.unbind(), due: Instant::now(), told: None });
+    let problems = watched(py, |look| {
+        verify_cache(&path, &options, &mut |done, total| {
+            look(&mut |py| meter.as_mut().map_or(Ok(()), |meter| meter.count(py, done, total)))
+        })
+    })?;
+    Ok(problems.into_iter().map(found).collect())
+}
+
+/// Tells a Python function how far a run is: at the beginning, at the end, and now and then between them.
+struct Meter {
+    tell: Py<PyAny>,
+    due: Instant,
+    told: Option<u64>,
+}
+
+impl Meter {
+    fn count(&mut self, py: Python<'_>, done: u64, total: u64) -> PyResult<()> {
+        let now = Instant::now();
+        if total == 0 || self.told == Some(done) || (now < self.due && done < total) {
+            return Ok(());
+        }
+        (self.due, self.told) = (now + TELL, Some(done));
+        self.tell.call1(py, (done, total)).map(drop)
+    }
+}
+
+fn found(problem: Problem) -> Found {
+    let place = problem.place;
+    let field = place.field.map(|field| field.to_string());
+    (format!("R{:03}", problem.rule), field, place.shard, place.sample, problem.message)
+}
