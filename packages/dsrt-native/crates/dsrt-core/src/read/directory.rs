@@ -17,7 +17,8 @@ use crate::format::manifest::MAX_BYTES;
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// A file that is not there, or cannot be what it should: broken links, a socket, a file in the place of a directory.
-pub(crate) const ABSENT: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
+pub(crate) const ABSENT: [Errno; 6] =
+    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
 
 /// How often a reader follows a path that leads to another directory again and again; each time a rebuild was published.
 const TRIES: u32 = 100;

@@ -95,9 +95,7 @@ impl Table {
 fn checked(row: u64, weight: Option<f64>) -> Result<f64> {
     match weight {
         Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        Some(weight) => {
-            Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row))
-        }
+        Some(weight) => Err(breach(format!("the stored weight {weight} is not finite and at least 0")).at_sample(row)),
         None => Err(breach("a stored weight is null").at_sample(row)),
     }
 }

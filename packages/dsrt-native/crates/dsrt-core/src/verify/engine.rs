@@ -99,10 +99,17 @@ mod tests {
         for threads in [1, 2, 5] {
             let mut done = vec![0; 100];
             let control = Control::new(None);
-            run(100, threads, &control, &mut || Ok(()), |job, _| Ok(job * 2), |job, twice| {
-                assert_eq!(twice, 2 * job);
-                done[job] += 1;
-            })
+            run(
+                100,
+                threads,
+                &control,
+                &mut || Ok(()),
+                |job, _| Ok(job * 2),
+                |job, twice| {
+                    assert_eq!(twice, 2 * job);
+                    done[job] += 1;
+                },
+            )
             .unwrap();
             assert!(done.iter().all(|times| *times == 1));
         }

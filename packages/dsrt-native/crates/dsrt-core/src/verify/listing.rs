@@ -7,15 +7,18 @@ use crate::error::Result;
 use crate::format::manifest::Inventory;
 use crate::read::{Directory, MANIFEST};
 
-/// Reads the manifest. A breach of R000 to R006 is an error, those of R007 to R021 are listed.
-pub(super) fn read(directory: &Directory, report: &mut Report) -> Result<Inventory> {
+/// Reads the manifest. A breach of R000 to R006 is an error, those of R007 to R021 are listed, sorted by rule.
+pub(super) fn read(directory: &Directory) -> Result<(Inventory, Report)> {
     // Only for its pages to be given back.
     let reader = directory.open_file(MANIFEST)?.map(|file| Reader::new(file.into(), MANIFEST.into()));
     let ahead = reader.as_ref().map(Reader::all_ahead);
     let bytes = directory.manifest();
     drop(ahead);
-    Inventory::read(&bytes?, &mut |breach| {
+    let mut report = Report::default();
+    let inventory = Inventory::read(&bytes?, &mut |breach| {
         let field = breach.field.map(|(_, name)| name.into());
         report.add(breach.rule, &Place { field, shard: breach.shard, sample: None }, breach.message);
-    })
+    })?;
+    report.sort_by_rule();
+    Ok((inventory, report))
 }

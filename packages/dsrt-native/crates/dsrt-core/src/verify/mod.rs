@@ -62,25 +62,16 @@ pub struct Options {
 /// `watch` is called on the calling thread every few milliseconds with the bytes that are done and those there are in
 /// all; its error ends the run. An error other than that is one of the operating system, or memory that does not
 /// suffice: what breaks a rule is a problem.
-pub fn verify(
-    path: &Path,
-    options: &Options,
-    watch: &mut dyn FnMut(u64, u64) -> Result<()>,
-) -> Result<Vec<Problem>> {
+pub fn verify(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
     checksum::prepare();
-    let mut report = Report::default();
-    let begun = Directory::open(path).and_then(|directory| {
-        let inventory = listing::read(&directory, &mut report)?;
-        Ok((directory, inventory))
-    });
-    let (directory, inventory) = match begun {
+    let (directory, (inventory, mut report)) = match Directory::look(path, listing::read) {
         Ok(begun) => begun,
         Err(error) => {
+            let mut report = Report::default();
             report.found(error)?;
             return Ok(report.into_problems());
         }
     };
-    report.sort_by_rule();
     if !options.part.is_first() {
         report = Report::default();
     }

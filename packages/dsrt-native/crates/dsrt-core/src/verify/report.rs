@@ -70,7 +70,11 @@ impl Report {
         let mut problems = self.listed;
         for (rule, count) in self.counts {
             if let Some(more @ 1..) = count.checked_sub(MOST) {
-                problems.push(Problem { rule, place: Place::default(), message: format!("{more} more are not listed") });
+                problems.push(Problem {
+                    rule,
+                    place: Place::default(),
+                    message: format!("{more} more are not listed"),
+                });
             }
         }
         problems

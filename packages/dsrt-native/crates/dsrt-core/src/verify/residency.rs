@@ -36,7 +36,8 @@ impl Residency {
         // SAFETY: `skip` is a multiple of the page size and at most the length of the mapping, so that the address lies
         // in it and is aligned; `length` bytes from there are mapped, for which the kernel writes one byte a page, and
         // `there` has as many. Nothing in the mapping is read.
-        let refused = unsafe { libc::mincore(self.map.as_mut_ptr().add(skip).cast(), length, there.as_mut_ptr().cast()) };
+        let refused =
+            unsafe { libc::mincore(self.map.as_mut_ptr().add(skip).cast(), length, there.as_mut_ptr().cast()) };
         if refused != 0 {
             return None;
         }

@@ -17,6 +17,9 @@ use crate::format::manifest::FileEntry;
 use crate::format::shard::{HEADER, dense_bytes, index_start};
 use crate::read::{Directory, check_header, shard_file_name};
 
+/// Ends that go up and down let every record be the whole file: so much of it is read and no more.
+const MOST_READ: u64 = 16;
+
 /// The check of one shard file.
 pub(super) struct ShardJob<'a> {
     pub directory: &'a Directory,
@@ -115,6 +118,7 @@ impl ShardJob<'_> {
         }
         let checks = Records::new(self.entry, decoder, key(&self.file.body));
         let mut last = HEADER;
+        let mut room = (index_at - HEADER).saturating_mul(MOST_READ);
         for ordinal in 0..self.count {
             let place = || Place { sample: Some(self.first + ordinal), ..self.place() };
             let entry = match self.index_entry(index, ordinal, last, index_at)? {
@@ -127,12 +131,22 @@ impl ShardJob<'_> {
                 let message =
                     format_args!("the index puts the record at bytes {from} to {to}, outside {HEADER} to {index_at}");
                 records.add(32, &place(), message);
-            } else if reads_records && let Err(error) = checks.check(&entry, &mut pieces, stored, decoded) {
-                // One that the file has become too short for ends the file.
-                if error.rule_number() == Some(30) {
-                    return Err(error);
+            } else if entry.to - entry.from > room {
+                let Entry { from, to, .. } = entry;
+                let message = format_args!(
+                    "the index puts the record at bytes {from} to {to}, and with those before it that is more than \
+                     {MOST_READ} times what there is; it is not read"
+                );
+                records.add(32, &place(), message);
+            } else {
+                room -= entry.to - entry.from;
+                if reads_records && let Err(error) = checks.check(&entry, &mut pieces, stored, decoded) {
+                    // One that the file has become too short for ends the file.
+                    if error.rule_number() == Some(30) {
+                        return Err(error);
+                    }
+                    records.found_at(error, &place())?;
                 }
-                records.found_at(error, &place())?;
             }
         }
         self.check_pad(last, index_at, &mut pieces, whole)?;

@@ -1,5 +1,6 @@
 //! Files that do not belong to the cache (R053). Readers ignore them.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Dir, Mode, OFlags, openat};
@@ -45,20 +46,22 @@ impl UnknownJob<'_> {
     }
 
     fn check_fields(&self, fields: &impl AsFd, meter: &Meter, unknown: &mut Vec<Vec<u8>>) -> Result<()> {
-        each_name(fields, "the directory fields", meter, |name| {
-            if !self.inventory.fields.iter().any(|field| field.name.as_bytes() == name) {
-                unknown.push([FIELDS, name].join(&b'/'));
-            }
-        })?;
+        // A manifest may name a field twice, which is R008.
+        let mut named: BTreeMap<&[u8], Named> = BTreeMap::new();
         for field in &self.inventory.fields {
-            // A name that is none leads nowhere, or out of the directory.
-            if matches!(&*field.name, "" | "." | "..") || field.name.contains(['/', '\0']) {
-                continue;
-            }
-            let Some(folder) = open(fields, field.name.as_bytes())? else { continue };
-            each_name(&folder, &format!("the directory fields/{}", field.name), meter, |name| {
-                if !belongs(field, name) {
-                    unknown.push([FIELDS, field.name.as_bytes(), name].join(&b'/'));
+            named.entry(field.name.as_bytes()).or_default().add(field);
+        }
+        // What was not met here is no name of a file, or leads out of the directory.
+        let mut met = Vec::new();
+        each_name(fields, "the directory fields", meter, |name| match named.get_key_value(name) {
+            Some(found) => met.push(found),
+            None => unknown.push([FIELDS, name].join(&b'/')),
+        })?;
+        for (field, files) in met {
+            let Some(folder) = open(fields, field)? else { continue };
+            each_name(&folder, &format!("the directory fields/{}", shown(field)), meter, |name| {
+                if !files.have(name) {
+                    unknown.push([FIELDS, field, name].join(&b'/'));
                 }
             })?;
         }
@@ -66,21 +69,34 @@ impl UnknownJob<'_> {
     }
 }
 
-/// Whether a field has a file of that name.
-fn belongs(field: &ListedField, name: &[u8]) -> bool {
-    if name == b"dictionary.bin" {
-        return field.has_dictionary;
-    }
-    let Some(number) = name.strip_suffix(b".shard").and_then(|digits| std::str::from_utf8(digits).ok()) else {
-        return false;
-    };
-    // Spelt in the one way that files are named.
-    number.parse().is_ok_and(|found: usize| found < field.listed && format!("{found:05}") == number)
+/// The files that a manifest lists under the name of a field.
+#[derive(Default)]
+struct Named {
+    shards: usize,
+    has_dictionary: bool,
 }
 
-/// A directory, or a link to one; none if there is none.
+impl Named {
+    fn add(&mut self, field: &ListedField) {
+        self.shards = self.shards.max(field.listed);
+        self.has_dictionary |= field.has_dictionary;
+    }
+
+    fn have(&self, name: &[u8]) -> bool {
+        if name == b"dictionary.bin" {
+            return self.has_dictionary;
+        }
+        let Some(number) = name.strip_suffix(b".shard").and_then(|digits| std::str::from_utf8(digits).ok()) else {
+            return false;
+        };
+        // Spelt in the one way that files are named.
+        number.parse().is_ok_and(|found: usize| found < self.shards && format!("{found:05}") == number)
+    }
+}
+
+/// A directory, of which a link to one is none: it might lead anywhere.
 fn open(at: &impl AsFd, name: &[u8]) -> Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(at, name, flags, Mode::empty()) {
         Ok(directory) => Ok(Some(directory)),
         Err(error) if ABSENT.contains(&error) => Ok(None),
@@ -119,12 +135,14 @@ mod tests {
 
     #[test]
     fn shards_are_named_in_one_way() {
-        let field = ListedField { name: "x".into(), listed: 3, has_dictionary: false, entry: None };
+        let files = Named { shards: 3, has_dictionary: false };
         for name in ["00000.shard", "00002.shard"] {
-            assert!(belongs(&field, name.as_bytes()), "{name}");
+            assert!(files.have(name.as_bytes()), "{name}");
         }
-        for name in ["00003.shard", "0000.shard", "000000.shard", "+0001.shard", "1.shard", "00001", "dictionary.bin", "x"] {
-            assert!(!belongs(&field, name.as_bytes()), "{name}");
+        for name in
+            ["00003.shard", "0000.shard", "000000.shard", "+0001.shard", "1.shard", "00001", "dictionary.bin", "x"]
+        {
+            assert!(!files.have(name.as_bytes()), "{name}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a manifest lists that may break rules R007 to R021: the validator goes on with what is described well.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::limits::{self, Breach};
@@ -66,6 +67,11 @@ impl Inventory {
                 _ => field.entry = None,
             }
         });
+        // One that is named twice has no files of its own.
+        let wrong: BTreeSet<_> = fields.iter().filter(|field| field.entry.is_none()).map(|f| f.name.clone()).collect();
+        for field in fields.iter_mut().filter(|field| wrong.contains(&field.name)) {
+            field.entry = None;
+        }
         Ok(Self {
             samples: u64::try_from(raw.samples).ok(),
             shards: values::shards(&raw).filter(|_| are_shards_legal),
