@@ -23,7 +23,7 @@ def verify(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Problem]:
-    """Return every problem of a cache, as `dsrt_format.validate` does, from all cores and once through the disk.
+    """Return every problem of a cache, as `dsrt_format.validate` does, on all cores, reading each file once.
 
     Files are read without pushing other data out of the page cache: what had to be read from the disk is
     dropped again, what was there before stays.
@@ -32,8 +32,8 @@ def verify(
         path: The directory of the cache.
         level: ``"structure"`` looks at everything but the bytes of the records: the manifest, that every file
             is there with the right length and header, indexes, dictionaries, metadata. ``"records"`` also
-            reads every record with all checks of reading, and ``"digests"`` also proves every file as a whole.
-            Each finds all that the one before it finds.
+            reads every record with all checks of reading, and ``"digests"`` also proves every file as a
+            whole. Each finds all that the one before it finds.
         part: ``(k, n)``, to divide the work: shard files are cut in n parts of about equal bytes, and this
             looks at part k, counted from 0. What is no shard file belongs to part 0. A problem is found in
             one of the parts; a manifest that cannot be read at all, in each.
@@ -77,6 +77,6 @@ def _part(part: tuple[int, int]) -> tuple[int, int]:
 def _rate(rate: float) -> float:
     if isinstance(rate, bool) or not isinstance(rate, int | float):
         raise TypeError(f"rate={rate!r}: expected a number of bytes per second")
-    if not (0 < rate and math.isfinite(rate)):
+    if not (rate > 0 and math.isfinite(rate)):
         raise ValueError(f"rate={rate!r}: expected a number of bytes per second greater than 0")
     return float(rate)

@@ -57,7 +57,7 @@ impl Directory {
     }
 
     /// Whether both are one. While both are open, neither can have the other's number by chance.
-    fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         let number = |directory: &Self| fstat(&directory.0).map(|stat| (stat.st_dev, stat.st_ino));
         matches!((number(self), number(other)), (Ok(one), Ok(other)) if one == other)
     }

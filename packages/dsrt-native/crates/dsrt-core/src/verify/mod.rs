@@ -24,21 +24,18 @@ mod reader;
 mod record;
 mod report;
 mod residency;
+mod run;
 mod shard;
 mod throttle;
 mod unknown;
 
 use std::path::Path;
-use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::format::checksum;
 use crate::read::Directory;
 
-use control::Control;
-use dictionary::Decoder;
-use plan::{Job, Plan};
-use report::{Merge, Report};
+use report::Report;
 
 pub use level::Level;
 pub use part::Part;
@@ -57,6 +54,9 @@ pub struct Options {
     pub threads: usize,
 }
 
+/// How often a run begins anew because a rebuild was published meanwhile.
+const TRIES: u32 = 10;
+
 /// Lists every problem of the cache in directory `path`.
 ///
 /// `watch` is called on the calling thread every few milliseconds with the bytes that are done and those there are in
@@ -64,51 +64,22 @@ pub struct Options {
 /// suffice: what breaks a rule is a problem.
 pub fn verify(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
     checksum::prepare();
-    let (directory, (inventory, mut report)) = match Directory::look(path, listing::read) {
-        Ok(begun) => begun,
-        Err(error) => {
-            let mut report = Report::default();
-            report.found(error)?;
-            return Ok(report.into_problems());
-        }
-    };
-    if !options.part.is_first() {
-        report = Report::default();
-    }
-    let plan = Plan::new(&directory, &inventory, options.level, options.part);
-    let total = plan.bytes();
-    let control = Control::new(options.rate);
-    let mut look = || watch(control.done().min(total), total);
-    look()?;
-    let mut merge = Merge::new(report);
-    let decoders: Vec<OnceLock<Decoder>> = inventory.fields.iter().map(|_| OnceLock::new()).collect();
-    // Dictionaries first, because shards need them.
-    for jobs in [plan.dictionaries(), plan.others()] {
-        let work = |place: usize, scratch: &mut engine::Scratch| {
-            let mut report = Report::default();
-            match jobs.get(place).and_then(|slot| plan.job(*slot)) {
-                Some(Job::Dictionary(job)) => {
-                    let decoder = job.check(&control, &mut report)?;
-                    if let Some(slot) = decoders.get(job.number) {
-                        slot.get_or_init(|| decoder);
-                    }
-                }
-                Some(Job::Shard(job)) => {
-                    let decoder = decoders.get(job.field).and_then(OnceLock::get);
-                    job.check(decoder, &control, scratch, &mut report)?;
-                }
-                Some(Job::Metadata(job)) => job.check(&control, &mut report)?,
-                Some(Job::Unknown(job)) => job.check(&control, &mut report)?,
-                None => {}
+    let mut tries = TRIES;
+    loop {
+        let (directory, (inventory, report)) = match Directory::look(path, listing::read) {
+            Ok(begun) => begun,
+            Err(error) => {
+                let mut report = Report::default();
+                report.found(error)?;
+                return Ok(report.into_problems());
             }
-            Ok(report)
         };
-        engine::run(jobs.len(), options.threads, &control, &mut look, work, |place, report| {
-            if let Some(slot) = jobs.get(place) {
-                merge.give(*slot, report);
-            }
-        })?;
+        let problems = run::run(&directory, &inventory, report, options, watch)?;
+        tries -= 1;
+        // A rebuild removes the old cache, which says nothing of the one that is at the path now.
+        let is_old = || Directory::open(path).is_ok_and(|now| !now.is(&directory));
+        if tries == 0 || problems.iter().all(|problem| problem.rule != 30) || !is_old() {
+            return Ok(problems);
+        }
     }
-    watch(total, total)?;
-    Ok(merge.into_problems())
 }

@@ -37,16 +37,16 @@ impl Chunks {
         Self { len: bytes.len() as u64, digests: digests.to_vec(), content: Content::There { bytes, proven } }
     }
 
+    /// The file in `bytes`, whose chunks have all been found to match their digests.
+    pub fn proven(bytes: Bytes, digests: &[Digest]) -> Self {
+        let proven = digests.iter().map(|_| AtomicBool::new(true)).collect();
+        Self { len: bytes.len() as u64, digests: digests.to_vec(), content: Content::There { bytes, proven } }
+    }
+
     /// The file of `len` bytes that `read` reads. Each chunk is read once, when it is first needed, and stays in memory.
     pub fn read_by(read: ReadAt, len: u64, digests: &[Digest]) -> Self {
         let chunks = digests.iter().map(|_| OnceBox::new()).collect();
         Self { len, digests: digests.to_vec(), content: Content::Read { read, chunks, whole: OnceBox::new() } }
-    }
-
-    /// The same of a file whose chunks all match their digests.
-    pub fn proven(bytes: Bytes, digests: &[Digest]) -> Self {
-        let proven = digests.iter().map(|_| AtomicBool::new(true)).collect();
-        Self { bytes, digests: digests.to_vec(), proven }
     }
 
     /// Length of the file.

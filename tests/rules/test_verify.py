@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from dsrt_format import validate
 from dsrt_native import verify
 
-from ..rules.accepted import ACCEPTED, Accepted
-from ..rules.case import Case
-from ..rules.cases import CASES
-from ..rules.goods import main
-from .places import LEVELS, differences, places
+from .accepted import ACCEPTED, Accepted
+from .case import Case
+from .cases import CASES
+from .goods import main
+from .problems import LEVELS, differences, places
 
 
 def name_of(value: Case | Accepted) -> str:
