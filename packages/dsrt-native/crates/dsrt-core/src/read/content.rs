@@ -149,3 +149,93 @@ pub(super) fn read_at(file: &File, name: &str, bytes: u64, from: u64, out: &mut 
         _ => Error::io(format!("cannot read {name}"), error),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const HEADER: Header = [7; _];
+
+    fn write(path: &Path, header: u8, len: usize) {
+        let bytes: Vec<u8> = (0..len).map(|at| if at < HEADER.len() { header } else { at as u8 }).collect();
+        let new = path.with_extension("new");
+        std::fs::write(&new, bytes).unwrap();
+        std::fs::rename(new, path).unwrap();
+    }
+
+    fn open(root: &Path, access: Access) -> Result<Content> {
+        Content::open(&Arc::new(Directory::open(root)?), access, "x".into(), 100, HEADER)
+    }
+
+    #[test]
+    fn both_ways_give_the_same_bytes_and_refuse_the_same_files() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("x"), 7, 100);
+        for access in [Access::Mmap, Access::Pread] {
+            let content = open(root.path(), access).unwrap();
+            assert_eq!(content.len(), 100);
+            assert_eq!(*content.bytes(62, 67).unwrap(), [7, 7, 64, 65, 66]);
+            assert!(content.bytes(100, 100).unwrap().is_empty());
+            let mut out = [0; 3];
+            content.read(97, &mut out).unwrap();
+            assert_eq!(out, [97, 98, 99]);
+            assert_eq!(content.bytes(99, 101).unwrap_err().kind(), Kind::Internal);
+            assert_eq!(content.bytes(9, 8).unwrap_err().kind(), Kind::Internal);
+        }
+        for (header, len, rule) in [(8, 100, 31), (7, 99, 30), (7, 101, 30)] {
+            write(&root.path().join("x"), header, len);
+            for access in [Access::Mmap, Access::Pread] {
+                assert_eq!(open(root.path(), access).err().unwrap().rule_number(), Some(rule));
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_while_it_is_open_breaks_a_rule() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("x"), 7, 100);
+        let content = open(root.path(), Access::Pread).unwrap();
+        let file = File::options().write(true).open(root.path().join("x")).unwrap();
+        file.set_len(80).unwrap();
+        assert_eq!(*content.bytes(78, 80).unwrap(), [78, 79]);
+        for error in [content.bytes(78, 81).unwrap_err(), content.read(99, &mut [0]).unwrap_err()] {
+            assert_eq!(error.rule_number(), Some(30));
+            assert!(error.message().starts_with("x ends before byte"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_opened_again_is_checked_again() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        write(&path, 7, 100);
+        let content = open(root.path(), Access::Pread).unwrap();
+        let Content::Read(file) = &content else { panic!() };
+        let rule = |change: &dyn Fn()| {
+            write(&path, 7, 100);
+            file.key.let_go();
+            assert_eq!(*content.bytes(64, 65).unwrap(), [64]);
+            change();
+            // What is open stays what it was.
+            assert_eq!(*content.bytes(64, 65).unwrap(), [64]);
+            file.key.let_go();
+            content.bytes(64, 65).unwrap_err().rule_number()
+        };
+        assert_eq!(rule(&|| write(&path, 8, 100)), Some(31));
+        assert_eq!(rule(&|| write(&path, 7, 101)), Some(30));
+        assert_eq!(rule(&|| std::fs::remove_file(&path).unwrap()), Some(30));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_the_system_refuses_breaks_no_rule() {
+        const EIO: i32 = 5;
+        // The first page of a process is not there to be read.
+        let file = ReadFile::new(Arc::new(Directory::open(Path::new("/proc/self")).unwrap()), "mem".into(), 0, None);
+        let error = file.read(0, &mut [0; 8]).unwrap_err();
+        assert_eq!((error.kind(), error.rule_number(), error.os_code()), (Kind::Io, None, Some(EIO)));
+        assert_eq!(error.message(), "cannot read mem");
+    }
+}

@@ -52,14 +52,8 @@ impl Key {
         Ok(kept)
     }
 
-    /// Where this file may be.
-    fn places(&self) -> impl Iterator<Item = &'static ArcSwapOption<Kept>> {
-        KEPT.iter().skip(self.0 as usize % SETS * WAYS).take(WAYS)
-    }
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
+    /// Closes the file, unless it is being read, until it is asked for again.
+    pub(super) fn let_go(&self) {
         // Two threads that opened it at once may have kept it twice.
         for place in self.places() {
             let kept = place.load();
@@ -68,6 +62,17 @@ impl Drop for Key {
                 place.compare_and_swap(&kept, None);
             }
         }
+    }
+
+    /// Where this file may be.
+    fn places(&self) -> impl Iterator<Item = &'static ArcSwapOption<Kept>> {
+        KEPT.iter().skip(self.0 as usize % SETS * WAYS).take(WAYS)
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

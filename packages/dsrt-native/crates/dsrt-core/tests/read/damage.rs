@@ -6,28 +6,56 @@
 use std::path::Path;
 
 use crate::support::{change, copy, example, gather_field, integers, records};
-use dsrt_core::batch::Layout;
+use dsrt_core::batch::{Batch, Layout};
 use dsrt_core::error::Place;
-use dsrt_core::read::{Cache, OnDamage};
-use dsrt_core::{Error, Kind};
+use dsrt_core::read::{Cache, Io, OnDamage};
+use dsrt_core::{Error, Kind, Result};
 
 const ALL: [u64; 5] = [0, 1, 2, 3, 4];
 
-/// The demo with one file changed, opened before the change.
+/// The demo with one file changed, opened before the change: mapped, and to be read by `pread`.
 struct Damaged {
     cache: Cache,
+    read: Cache,
     _directory: tempfile::TempDir,
 }
 
 fn damaged(verify: bool, file: &str, edit: impl FnOnce(&mut Vec<u8>)) -> Damaged {
     let directory = copy(&example("demo"));
-    let cache = Cache::open(directory.path(), verify).unwrap();
+    let [cache, read] = both(directory.path(), verify);
     change(&directory.path().join(file), edit);
-    Damaged { cache, _directory: directory }
+    Damaged { cache, read, _directory: directory }
+}
+
+fn both(path: &Path, verify: bool) -> [Cache; 2] {
+    [Io::Mmap, Io::Pread].map(|io| Cache::open_by(path, verify, io).unwrap())
+}
+
+impl Damaged {
+    /// What both find, which is the same.
+    fn gather(&self, field: &str, samples: &[u64], on: OnDamage) -> Result<Batch> {
+        let mapped = gather_field(&self.cache, field, samples, on);
+        let read = gather_field(&self.read, field, samples, on);
+        match (&mapped, &read) {
+            (Ok(mapped), Ok(read)) => {
+                assert_eq!(records(mapped), records(read));
+                let damaged =
+                    |batch: &Batch| batch.damaged.iter().map(|(place, e)| (*place, seen(e))).collect::<Vec<_>>();
+                assert_eq!(damaged(mapped), damaged(read));
+            }
+            (Err(mapped), Err(read)) => assert_eq!(seen(mapped), seen(read)),
+            _ => panic!("{:?} and {:?}", mapped.err(), read.err()),
+        }
+        mapped
+    }
+}
+
+fn seen(error: &Error) -> (Kind, Option<u16>, Place, String) {
+    (error.kind(), error.rule_number(), error.place().clone(), error.message().into())
 }
 
 fn error(damaged: &Damaged, field: &str, sample: u64) -> Error {
-    gather_field(&damaged.cache, field, &[sample], OnDamage::Raise).err().expect("an error")
+    damaged.gather(field, &[sample], OnDamage::Raise).err().expect("an error")
 }
 
 fn rule(verify: bool, file: &str, sample: u64, edit: impl FnOnce(&mut Vec<u8>)) -> Option<u16> {
@@ -51,8 +79,10 @@ fn every_flipped_bit_of_a_used_byte_is_found() {
             let mut bytes = sound.clone();
             bytes[at] ^= 1 << (at % 8);
             std::fs::write(directory.path().join(&file), bytes).unwrap();
-            let cache = Cache::open(directory.path(), true).unwrap();
-            let found = ALL.map(|sample| gather_field(&cache, field, &[sample], OnDamage::Raise).err());
+            let [mapped, read] = both(directory.path(), true)
+                .map(|cache| ALL.map(|sample| gather_field(&cache, field, &[sample], OnDamage::Raise).err()));
+            assert_eq!(mapped.each_ref().map(|e| e.as_ref().map(seen)), read.map(|e| e.as_ref().map(seen)));
+            let found = mapped;
             assert!(found[..3].iter().all(Option::is_none), "{field} {at}: the other shard is sound");
             let rules: Vec<_> = found[3..].iter().flatten().filter_map(Error::rule_number).collect();
             match at {
@@ -84,7 +114,7 @@ fn an_error_names_cache_field_shard_and_sample() {
     assert_eq!(broken.cache.slice(0, 3, 5).err().unwrap().place(), &place);
     // Without the comparison the bytes come as they are.
     let unverified = damaged(false, "fields/image/00001.shard", |bytes| bytes[80] ^= 1);
-    let batch = gather_field(&unverified.cache, "image", &[4], OnDamage::Raise).unwrap();
+    let batch = unverified.gather("image", &[4], OnDamage::Raise).unwrap();
     assert_eq!(records(&batch)[0][4], 5);
 }
 
@@ -121,7 +151,7 @@ fn the_checks_behind_the_checksum_do_not_depend_on_it() {
     let frame = 64..length as usize - 40;
     let rules = frame.filter_map(|at| {
         let broken = damaged(false, caption, |bytes| bytes[at] ^= 0x40);
-        gather_field(&broken.cache, "caption", &[3, 4], OnDamage::Raise).err()?.rule_number()
+        broken.gather("caption", &[3, 4], OnDamage::Raise).err()?.rule_number()
     });
     assert!(rules.collect::<Vec<_>>().contains(&38));
 }
@@ -129,8 +159,10 @@ fn the_checks_behind_the_checksum_do_not_depend_on_it() {
 #[test]
 fn lengths_are_proven_by_the_digest_of_the_index() {
     let broken = damaged(true, "fields/tokens/00001.shard", |bytes| bytes[150] ^= 1);
-    let error = broken.cache.lengths(2).unwrap_err();
-    assert_eq!((error.kind(), error.rule_number(), error.place().shard), (Kind::Data, Some(39), Some(1)));
+    for cache in [&broken.cache, &broken.read] {
+        let error = cache.lengths(2).unwrap_err();
+        assert_eq!((error.kind(), error.rule_number(), error.place().shard), (Kind::Data, Some(39), Some(1)));
+    }
     // Without checksums of records, too.
     let broken = damaged(false, "fields/tokens/00001.shard", |bytes| bytes[150] ^= 1);
     assert_eq!(broken.cache.lengths(2).unwrap_err().rule_number(), Some(39));
@@ -140,12 +172,10 @@ fn lengths_are_proven_by_the_digest_of_the_index() {
 fn masked_records_are_zero_or_empty_and_reported() {
     let order = [4, 3, 0, 3];
     for (field, itemsize, fixed) in [("image", 1, true), ("feat", 4, true), ("tokens", 4, false), ("jpeg", 1, false)] {
-        let sound = records(
-            &gather_field(&damaged(true, "manifest.json", |_| ()).cache, field, &order, OnDamage::Mask).unwrap(),
-        );
+        let sound = records(&damaged(true, "manifest.json", |_| ()).gather(field, &order, OnDamage::Mask).unwrap());
         // The first record of the second shard is sample 3.
         let broken = damaged(true, &format!("fields/{field}/00001.shard"), |bytes| bytes[64] ^= 1);
-        let batch = gather_field(&broken.cache, field, &order, OnDamage::Mask).unwrap();
+        let batch = broken.gather(field, &order, OnDamage::Mask).unwrap();
         let mut expected = sound.clone();
         for place in [1, 3] {
             expected[place] = if fixed { vec![0; expected[place].len()] } else { vec![] };
@@ -160,7 +190,7 @@ fn masked_records_are_zero_or_empty_and_reported() {
 #[test]
 fn damage_found_while_decoding_leaves_no_gap() {
     let broken = damaged(false, "fields/tokens/00001.shard", |bytes| bytes[70] |= 6);
-    let batch = gather_field(&broken.cache, "tokens", &[4, 3, 2], OnDamage::Mask).unwrap();
+    let batch = broken.gather("tokens", &[4, 3, 2], OnDamage::Mask).unwrap();
     let Layout::Ragged { offsets, values, .. } = &batch.columns[0].layout else { panic!() };
     assert_eq!(integers(offsets.of(batch.buffer.bytes()).unwrap()), [0, 4, 4, 6]);
     assert_eq!(values.len, 24);
@@ -168,14 +198,14 @@ fn damage_found_while_decoding_leaves_no_gap() {
     assert_eq!(batch.damaged.len(), 1);
     // Dense: zero, whatever the frame had decoded to.
     let broken = damaged(false, "fields/feat/00000.shard", |bytes| bytes[70] |= 6);
-    let batch = gather_field(&broken.cache, "feat", &[0, 3], OnDamage::Mask).unwrap();
+    let batch = broken.gather("feat", &[0, 3], OnDamage::Mask).unwrap();
     assert_eq!((records(&batch)[0].clone(), batch.damaged[0].1.rule_number()), (vec![0; 16], Some(37)));
 }
 
 #[test]
 fn a_missing_shard_is_masked_sample_by_sample() {
     let broken = damaged(true, "fields/image/00001.shard", |bytes| bytes.clear());
-    let batch = gather_field(&broken.cache, "image", &[0, 1, 3, 4], OnDamage::Mask).unwrap();
+    let batch = broken.gather("image", &[0, 1, 3, 4], OnDamage::Mask).unwrap();
     let places: Vec<_> = batch.damaged.iter().map(|(place, error)| (*place, error.rule_number())).collect();
     assert_eq!(places, [(2, Some(30)), (3, Some(30))]);
     assert_eq!(records(&batch)[1], [1; 12]);

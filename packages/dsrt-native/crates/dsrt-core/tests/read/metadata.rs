@@ -12,7 +12,7 @@ use dsrt_core::batch::Layout;
 use dsrt_core::dtype::{ColumnType, DType, Element};
 use dsrt_core::format::checksum::digest;
 use dsrt_core::format::manifest::{CHUNK, Manifest, MetadataEntry};
-use dsrt_core::read::{Cache, MetadataSource, OnDamage};
+use dsrt_core::read::{Cache, Io, MetadataSource, OnDamage};
 use proptest::prelude::*;
 
 use crate::support::{change, copy, example, gather_source, integers, records};
@@ -128,13 +128,17 @@ fn a_null_is_told_in_strings_and_refused_in_numbers() {
     assert_eq!(cache.table().unwrap().batches().unwrap()[0].column(1).null_count(), 1);
 }
 
-/// The rule that reading the whole table breaks.
+/// The rule that reading the whole table breaks, mapped or not.
 fn rule(bytes: &[u8]) -> Option<u16> {
-    let (_directory, cache) = with_metadata(Some(bytes));
-    let result = cache.table().and_then(|table| table.batches().map(|batches| batches.len()));
-    let error = result.err()?;
-    assert_eq!((error.kind(), error.place().cache.as_ref()), (Kind::Format, Some(cache.path())), "{error}");
-    error.rule_number()
+    let (directory, cache) = with_metadata(Some(bytes));
+    let [mapped, read] = [cache, Cache::open_by(directory.path(), true, Io::Pread).unwrap()].map(|cache| {
+        let result = cache.table().and_then(|table| table.batches().map(|batches| batches.len()));
+        let error = result.err()?;
+        assert_eq!((error.kind(), error.place().cache.as_ref()), (Kind::Format, Some(cache.path())), "{error}");
+        Some((error.rule_number(), error.message().to_owned()))
+    });
+    assert_eq!(mapped, read);
+    mapped?.0
 }
 
 fn one_column(field: Field, column: Arc<dyn Array>) -> Vec<u8> {

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use dsrt_core::batch::Layout;
 use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
-use dsrt_core::read::{Cache, MetadataSource, OnDamage};
+use dsrt_core::read::{Access, Cache, Io, MetadataSource, OnDamage};
 use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Value, Writer, WriterOptions};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -21,6 +24,7 @@ struct Column {
 }
 
 const SAMPLES: usize = 9;
+const BOTH: [Io; 2] = [Io::Mmap, Io::Pread];
 
 fn codecs() -> impl Strategy<Value = (Codec, u8)> {
     prop_oneof![
@@ -75,7 +79,7 @@ fn record(field: Field) -> BoxedStrategy<(Vec<u64>, Vec<u8>)> {
     shape.prop_flat_map(bytes).boxed()
 }
 
-fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, Cache) {
+fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, [Cache; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let fields = columns.iter().enumerate().map(|(i, column)| {
         let field = Field { name: format!("f{i}").into(), ..column.field.clone() };
@@ -104,8 +108,8 @@ fn write(columns: &[Column], per_shard: u64) -> (tempfile::TempDir, Cache) {
         writer.append(&records, &[Value::Int(-(sample as i128)), word], &mut || Ok(())).unwrap();
     }
     writer.publish(&mut || Ok(())).unwrap();
-    let cache = Cache::open(&target, true).unwrap();
-    (directory, cache)
+    let caches = BOTH.map(|io| Cache::open_by(&target, true, io).unwrap());
+    (directory, caches)
 }
 
 fn text_of(sample: usize) -> Option<String> {
@@ -121,10 +125,10 @@ proptest! {
         per_shard in 1u64..12,
         order in prop::collection::vec(0..SAMPLES as u64, 0..20),
     ) {
-        let (_directory, cache) = write(&columns, per_shard);
-        prop_assert_eq!(cache.len(), SAMPLES as u64);
-        for (i, column) in columns.iter().enumerate() {
-            let batch = gather_field(&cache, &format!("f{i}"), &order, OnDamage::Raise).unwrap();
+        let (_directory, caches) = write(&columns, per_shard);
+        for (cache, (i, column)) in caches.iter().flat_map(|cache| columns.iter().enumerate().map(move |c| (cache, c))) {
+            prop_assert_eq!(cache.len(), SAMPLES as u64);
+            let batch = gather_field(cache, &format!("f{i}"), &order, OnDamage::Raise).unwrap();
             let expected = |sample: &u64| column.records[*sample as usize].clone();
             let (shapes, bytes): (Vec<_>, Vec<_>) = order.iter().map(expected).unzip();
             prop_assert_eq!(records(&batch), bytes);
@@ -135,16 +139,18 @@ proptest! {
             }
             let lengths: Vec<_> = column.records.iter().map(|(shape, _)| shape.iter().product::<u64>()).collect();
             prop_assert_eq!(cache.lengths(i).unwrap(), lengths);
-            if column.field.is_fixed() {
+            if column.field.is_fixed() && cache.access() == Access::Mmap {
                 let end = per_shard.min(SAMPLES as u64);
                 let all: Vec<u8> = column.records[..end as usize].iter().flat_map(|(_, bytes)| bytes.clone()).collect();
                 prop_assert_eq!(&*cache.slice(i, 0, end).unwrap().unwrap(), &all[..]);
             }
         }
-        let words = MetadataSource::new([cache.clone()].into(), "s").unwrap();
-        let batch = gather_source("s", Box::new(words), &order, OnDamage::Raise).unwrap();
-        let expected: Vec<_> = order.iter().map(|i| text_of(*i as usize).unwrap_or_default().into_bytes()).collect();
-        prop_assert_eq!(records(&batch), expected);
+        for cache in caches {
+            let words = MetadataSource::new([cache].into(), "s").unwrap();
+            let batch = gather_source("s", Box::new(words), &order, OnDamage::Raise).unwrap();
+            let expected = order.iter().map(|i| text_of(*i as usize).unwrap_or_default().into_bytes());
+            prop_assert_eq!(records(&batch), expected.collect::<Vec<_>>());
+        }
     }
 }
 
@@ -165,14 +171,20 @@ fn many_batches_of_metadata_are_found_by_row() {
         earlier: Earlier::Ask,
     };
     let target = directory.path().join("cache");
-    let samples = 2 * 262_144 + 3;
+    let samples: u32 = 2 * 262_144 + 3;
     let mut writer = Writer::create(&target, options).unwrap();
     for sample in 0..samples {
         let record = [Record { bytes: &[sample as u8], shape: &[] }];
         writer.append(&record, &[Value::Int(sample.into()), Value::Bool(sample % 3 == 0)], &mut || Ok(())).unwrap();
     }
     writer.publish(&mut || Ok(())).unwrap();
-    let caches: Arc<[Cache]> = [Cache::open(&target, true).unwrap()].into();
+    for io in BOTH {
+        check_many_batches(Cache::open_by(&target, true, io).unwrap(), samples);
+    }
+}
+
+fn check_many_batches(cache: Cache, samples: u32) {
+    let caches: Arc<[Cache]> = [cache].into();
     let order = [samples as u64 - 1, 0, 262_143, 262_144, 524_287, 524_288];
     let column = |name: &str| {
         let source = MetadataSource::new(caches.clone(), name).unwrap();
@@ -181,6 +193,8 @@ fn many_batches_of_metadata_are_found_by_row() {
     assert_eq!(column("n"), order.map(|n| (n as i64).to_ne_bytes().to_vec()));
     assert_eq!(column("b"), order.map(|n| vec![u8::from(n % 3 == 0)]));
     let table = caches[0].table().unwrap();
+    let numbers = |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
+    assert!(table.batches().unwrap().iter().flat_map(numbers).eq(0..i64::from(samples)));
     assert_eq!(
         table.batches().unwrap().iter().map(|batch| batch.num_rows()).collect::<Vec<_>>(),
         [262_144, 262_144, 3]
