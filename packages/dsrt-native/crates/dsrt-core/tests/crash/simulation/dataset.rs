@@ -70,7 +70,7 @@ pub fn fields() -> Vec<(Field, Encoding)> {
     ]
 }
 
-fn options(version: u64, replace: bool) -> WriterOptions {
+pub(super) fn options(version: u64, replace: bool) -> WriterOptions {
     let column = |name: &str, kind: &str| (Arc::from(name), ColumnType::parse(kind).unwrap());
     WriterOptions {
         fields: fields(),
@@ -121,7 +121,7 @@ pub fn write_until(disk: Disk, root: &Path, version: u64, mut enough: impl FnMut
     }
 }
 
-fn append(writer: &mut Writer, sample: &Sample) -> Result<()> {
+pub(super) fn append(writer: &mut Writer, sample: &Sample) -> Result<()> {
     let (tokens, caption) = ([sample.tokens.len() as u64 / 4], [sample.caption.len() as u64]);
     let records = [
         Record { bytes: &sample.image, shape: &[2, 2, 3] },

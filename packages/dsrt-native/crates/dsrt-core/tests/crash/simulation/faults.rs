@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dsrt_core::Kind;
 
-use super::dataset::{NAME, write};
+use super::dataset::NAME;
 use super::reading::{Found, find};
 use super::scenario::{NEW, Scenario};
 use super::trace::{Fault, Recorder};
@@ -42,7 +42,7 @@ fn one(scenario: &Scenario, fault: Fault, faults: &mut Faults) -> Result<(), Str
     let root = scratch();
     scenario.start.write(root.path());
     let recorder = Recorder::new(root.path(), scenario.exchange, fault);
-    let run = write(recorder.disk(), root.path(), NEW, scenario.replace);
+    let run = scenario.way.run(recorder.disk(), root.path());
     let again = recorder.synced_again();
     if !again.is_empty() {
         return Err(format!("{again:?} were synced again after an error"));
@@ -68,8 +68,7 @@ fn one(scenario: &Scenario, fault: Fault, faults: &mut Faults) -> Result<(), Str
     if found == Found::Version(NEW) && run.outcome.is_err() && !said.contains("is published") {
         return Err(format!("the cache is there, and the error does not say so: {said}"));
     }
-    let next =
-        write(Recorder::new(root.path(), scenario.exchange, Fault::None).disk(), root.path(), NEW, scenario.replace);
+    let next = scenario.way.run(Recorder::new(root.path(), scenario.exchange, Fault::None).disk(), root.path());
     let resumed = next.resumed.unwrap_or(0);
     let durable = durable(&said);
     // A disk that is gone cannot take back a line of the journal that did not become durable.
@@ -84,8 +83,7 @@ fn one(scenario: &Scenario, fault: Fault, faults: &mut Faults) -> Result<(), Str
         Err(error) => return Err(format!("the next run fails: {error}")),
     }
     let after = Tree::read(root.path());
-    let beside = after.0.keys().filter(|path| !path.starts_with(NAME)).count();
-    if beside > 0 || after.below(NAME).as_ref() != Some(&scenario.complete) {
+    if !scenario.is_clean(&after) || after.below(NAME).as_ref() != Some(&scenario.complete) {
         return Err("the next run leaves something, or writes other bytes".to_owned());
     }
     Ok(())

@@ -7,6 +7,7 @@
 pub mod controls;
 pub mod dataset;
 pub mod faults;
+pub mod merging;
 pub mod model;
 pub mod random;
 pub mod reading;

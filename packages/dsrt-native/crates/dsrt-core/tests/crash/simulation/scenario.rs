@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::dataset::{NAME, write};
+use dsrt_core::write::Disk;
+
+use super::dataset::{NAME, Run, write};
+use super::merging::{merge, write_parts};
 use super::model::{Kept, Model};
 use super::reading::{Found, find};
 use super::trace::{Done, Fault, Recorder};
@@ -12,6 +15,33 @@ use super::tree::{Tree, scratch};
 pub const NEW: u64 = 2;
 pub const OLD: u64 = 1;
 
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Build,
+    Rebuild,
+    /// By hard links, or by copies.
+    Merge {
+        link: bool,
+    },
+}
+
+impl Way {
+    /// Runs it below `root`.
+    pub fn run(self, disk: Disk, root: &Path) -> Run {
+        match self {
+            Self::Build => write(disk, root, NEW, false),
+            Self::Rebuild => write(disk, root, NEW, true),
+            Self::Merge { link } => merge(disk, root, NEW, link),
+        }
+    }
+
+    /// Whether a run goes on from one that was killed; a merge starts over.
+    pub fn resumes(self) -> bool {
+        !matches!(self, Self::Merge { .. })
+    }
+}
+
 /// A run, or one run behind another that was killed, as operations from a disk on which all was safe.
 pub struct Scenario {
     pub name: &'static str,
@@ -19,27 +49,27 @@ pub struct Scenario {
     pub operations: Vec<Done>,
     /// The first operation of the run that is looked at; before it are those of the killed one.
     pub from: usize,
-    pub replace: bool,
+    pub way: Way,
     pub exchange: bool,
     /// The files of the cache as a run writes them that nothing interrupts.
     pub complete: Tree,
 }
 
-/// The runs: a build, rebuilds by either way of swapping, and runs that go on from a killed one.
+/// The runs: a build, rebuilds by either way of swapping, merges, and runs behind a killed one.
 pub fn scenarios() -> Vec<Scenario> {
-    let complete = complete(NEW);
+    let built = complete(&Tree::default(), Way::Build);
     let old = || {
         let root = scratch();
         write(Recorder::new(root.path(), true, Fault::None).disk(), root.path(), OLD, false).outcome.unwrap();
         Tree::read(root.path())
     };
-    let first = |name, start: Tree, replace, exchange| {
-        let operations = recorded(&start, replace, exchange);
-        Scenario { name, start, operations, from: 0, replace, exchange, complete: complete.clone() }
+    let first = |name, start: Tree, way, exchange, complete: &Tree| {
+        let operations = recorded(&start, way, exchange);
+        Scenario { name, start, operations, from: 0, way, exchange, complete: complete.clone() }
     };
-    let build = first("build", Tree::default(), false, true);
-    let exchanged = first("rebuild", old(), true, true);
-    let swapped = first("rebuild by two renames", old(), true, false);
+    let build = first("build", Tree::default(), Way::Build, true, &built);
+    let exchanged = first("rebuild", old(), Way::Rebuild, true, &built);
+    let swapped = first("rebuild by two renames", old(), Way::Rebuild, false, &built);
     // Killed in the middle of the third shard, where two are durable ...
     let third = after(&build, |done| matches!(done, Done::Create(path) if path.ends_with("image/00002.shard")));
     let syncs = build.operations.iter().take(third).filter(|done| is_sync_of(done, "journal")).count();
@@ -51,22 +81,36 @@ pub fn scenarios() -> Vec<Scenario> {
     let shown = second_run("rebuild behind one that was killed when it had exchanged", &exchanged, shown);
     let between = after(&swapped, |done| matches!(done, Done::Rename(from, _) if from == Path::new(NAME)));
     let between = second_run("rebuild behind one that was killed between its renames", &swapped, between);
-    vec![build, exchanged, swapped, resumed, late, shown, between]
+    let parts = parts();
+    let merged = complete(&parts, Way::Merge { link: true });
+    let linked = first("merge by links", parts.clone(), Way::Merge { link: true }, true, &merged);
+    let copied = first("merge by copies", parts, Way::Merge { link: false }, true, &merged);
+    let half = after(&copied, |done| is_sync_of(done, "metadata.arrow"));
+    let again = second_run("merge behind one that was killed", &copied, half);
+    vec![build, exchanged, swapped, resumed, late, shown, between, linked, copied, again]
 }
 
-/// The files of a cache of that version, proven by reading it.
-fn complete(version: u64) -> Tree {
+/// The parts that are merged.
+fn parts() -> Tree {
     let root = scratch();
-    write(Recorder::new(root.path(), true, Fault::None).disk(), root.path(), version, false).outcome.unwrap();
-    assert_eq!(find(root.path()), Ok(Found::Version(version)));
+    write_parts(root.path(), NEW);
+    Tree::read(root.path())
+}
+
+/// The files of the cache as a run makes it that nothing interrupts, proven by reading it.
+fn complete(start: &Tree, way: Way) -> Tree {
+    let root = scratch();
+    start.write(root.path());
+    way.run(Recorder::new(root.path(), true, Fault::None).disk(), root.path()).outcome.unwrap();
+    assert_eq!(find(root.path()), Ok(Found::Version(NEW)));
     Tree::read(root.path()).below(NAME).unwrap()
 }
 
-fn recorded(start: &Tree, replace: bool, exchange: bool) -> Vec<Done> {
+fn recorded(start: &Tree, way: Way, exchange: bool) -> Vec<Done> {
     let root = scratch();
     start.write(root.path());
     let recorder = Recorder::new(root.path(), exchange, Fault::None);
-    write(recorder.disk(), root.path(), NEW, replace).outcome.unwrap();
+    way.run(recorder.disk(), root.path()).outcome.unwrap();
     assert_eq!(find(root.path()), Ok(Found::Version(NEW)));
     recorder.done()
 }
@@ -77,9 +121,17 @@ fn second_run(name: &'static str, first: &Scenario, killed: usize) -> Scenario {
     let mut operations = first.operations[..killed].to_vec();
     let mut model = Model::of(&first.start);
     operations.iter().for_each(|done| model.apply(done, true));
-    operations.extend(recorded(&model.image(&mut Kept::All), first.replace, first.exchange));
+    operations.extend(recorded(&model.image(&mut Kept::All), first.way, first.exchange));
     let (start, complete) = (first.start.clone(), first.complete.clone());
-    Scenario { name, start, operations, from: killed, replace: first.replace, exchange: first.exchange, complete }
+    Scenario { name, start, operations, from: killed, way: first.way, exchange: first.exchange, complete }
+}
+
+impl Scenario {
+    /// What is to be left of `tree`: nothing but the target and what was beside it before.
+    pub fn is_clean(&self, tree: &Tree) -> bool {
+        let beside = |tree: &Tree| tree.0.clone().into_iter().filter(|(path, _)| !path.starts_with(NAME)).collect();
+        Tree(beside(tree)) == Tree(beside(&self.start))
+    }
 }
 
 fn is_sync_of(done: &Done, name: &str) -> bool {

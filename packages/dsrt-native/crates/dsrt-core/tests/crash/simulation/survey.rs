@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use dsrt_core::Kind;
 
 use super::controls::Sync;
-use super::dataset::{NAME, write};
+use super::dataset::NAME;
 use super::model::{Kept, Model};
 use super::random::Random;
 use super::reading::{Found, find};
-use super::scenario::{NEW, OLD, Scenario};
+use super::scenario::{NEW, OLD, Scenario, Way};
 use super::trace::{Done, Fault, Recorder};
 use super::tree::{Tree, scratch};
 
@@ -111,24 +111,23 @@ fn crash(scenario: &Scenario, image: &Tree, promised: u64) -> Crash {
         }
     };
     let allowed = match found {
-        Found::Absent if scenario.replace => !scenario.exchange && is_aside(scenario, image),
+        Found::Absent if scenario.way == Way::Rebuild => !scenario.exchange && is_aside(scenario, image),
         Found::Absent => true,
-        Found::Version(version) => version == NEW || (version == OLD && scenario.replace),
+        Found::Version(version) => version == NEW || (version == OLD && scenario.way == Way::Rebuild),
     };
     let recorder = Recorder::new(root.path(), scenario.exchange, Fault::None);
-    let run = write(recorder.disk(), root.path(), NEW, scenario.replace);
+    let run = scenario.way.run(recorder.disk(), root.path());
     let resumed = run.resumed.unwrap_or(0);
     let complete = found == Found::Version(NEW);
-    let mut after = Tree::read(root.path());
+    let after = Tree::read(root.path());
     let cache = after.below(NAME);
-    after.0.retain(|path, _| !path.starts_with(NAME));
     let broken = if !allowed {
         Some(format!("the target is {found:?}"))
     } else if let Err(error) = &run.outcome
         && !(complete && error.kind() == Kind::Exists)
     {
         Some(format!("the next run fails: {error}"))
-    } else if !after.0.is_empty() {
+    } else if !scenario.is_clean(&after) {
         Some(format!("{:?} are left", after.0.keys().map(PathBuf::as_path).collect::<Vec<_>>()))
     } else {
         (cache.as_ref() != Some(&scenario.complete)).then(|| "the next run writes other bytes".to_owned())
