@@ -83,7 +83,7 @@ def _engine(level: Level, part: tuple[int, int] | None, rate: float | None, thre
             native = importlib.import_module("dsrt_native")
         except ModuleNotFoundError:
             native = None
-    if native is None or not hasattr(native, "verify"):
+    if native is None:
         return lambda path, report: validate(path, level=level.value, progress=report)
     return lambda path, report: native.verify(
         path, level=level.value, part=part or WHOLE, rate=rate, threads=threads, progress=report

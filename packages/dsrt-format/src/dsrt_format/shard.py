@@ -103,6 +103,15 @@ class ShardReader:
                 "copy the file again from where the cache came from",
             )
 
+    def is_ordered(self) -> bool:
+        """Return whether no record breaks R032, which one look at the whole index tells."""
+        if self._field.file_type is FileType.FIXED:
+            return True
+        ends = self._index["end"]
+        return bool(
+            ends[0] >= HEADER_BYTES and ends[-1] <= self.index_start and (ends[1:] >= ends[:-1]).all()
+        )
+
     def span(self, ordinal: int) -> tuple[int, int]:
         """Return where the stored bytes of a record begin and end in the file.
 
