@@ -1,0 +1,1 @@
+"""Our readers, validators, merge and dataset before the vectors that dsrt-format ships."""
