@@ -6,7 +6,7 @@ use std::thread::{Builder, scope};
 use std::time::{Duration, Instant};
 
 use super::control::Control;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
 /// How often the calling thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(10);
@@ -51,14 +51,18 @@ pub(super) fn run<T: Send>(
     scope(|scope| {
         let (send, receive) = channel();
         let mut failed = None;
-        for started in 0..threads.min(jobs) {
+        let mut started = Vec::new();
+        for _ in 0..threads.min(jobs) {
             let send = send.clone();
-            if let Err(error) = Builder::new().name("dsrt-verify".into()).spawn_scoped(scope, || take(send)) {
-                // With fewer threads it takes longer; without any there is no going on.
-                if started == 0 {
-                    failed = Some(Error::io("cannot start a thread", error));
+            match Builder::new().name("dsrt-verify".into()).spawn_scoped(scope, || take(send)) {
+                Ok(thread) => started.push(thread),
+                Err(error) => {
+                    // With fewer threads it takes longer; without any there is no going on.
+                    if started.is_empty() {
+                        failed = Some(Error::io("cannot start a thread", error));
+                    }
+                    break;
                 }
-                break;
             }
         }
         drop(send);
@@ -85,6 +89,12 @@ pub(super) fn run<T: Send>(
                 }
             }
         }
+        // The scope itself would wait for the end of the work, and not of the threads.
+        for thread in started {
+            if thread.join().is_err() {
+                failed.get_or_insert_with(|| Error::new(Kind::Internal, "a thread that verifies panicked"));
+            }
+        }
         failed.map_or(Ok(()), Err)
     })
 }
@@ -92,7 +102,6 @@ pub(super) fn run<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
 
     #[test]
     fn every_job_is_done_once_whatever_the_threads() {

@@ -141,3 +141,68 @@ impl<'m, 'c> Pieces<'m, 'c> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::control::Control;
+    use super::*;
+    use crate::format::checksum::digest;
+    use std::io::Write;
+
+    /// Two whole pieces and a bit.
+    fn content() -> Vec<u8> {
+        (0..2 * PIECE + 100).map(|i| (i % 253) as u8).collect()
+    }
+
+    fn with_pieces(hashed: Option<u64>, test: impl FnOnce(Pieces, &[u8])) -> u64 {
+        let content = content();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&content).unwrap();
+        let reader = Reader::new(file, "x".into());
+        let control = Control::new(None);
+        let mut meter = Meter::new(&control, u64::MAX / 2);
+        let mut piece = Vec::new();
+        test(Pieces::new(&reader, &mut meter, &mut piece, content.len() as u64, hashed), &content);
+        control.done()
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_file_in_any_order() {
+        with_pieces(Some(2 * PIECE + 90), |mut pieces, content| {
+            let mut memory = Vec::new();
+            let ranges = [(2 * PIECE, 2 * PIECE + 100), (5, 9), (PIECE - 3, PIECE + 3), (9, 2 * PIECE + 50), (70, 70)];
+            for (from, to) in ranges {
+                let whole = pieces.whole(from, to, &mut memory).unwrap();
+                assert_eq!(whole, &content[from as usize..to as usize]);
+                let part = pieces.bytes(from, to).unwrap();
+                assert!(content[from as usize..].starts_with(part) && part.is_empty() == (from == to));
+                let mut copy = vec![0; (to - from) as usize];
+                pieces.copy(from, &mut copy).unwrap();
+                assert_eq!(copy, content[from as usize..to as usize]);
+            }
+            let expected = digest(&[&content[64..2 * PIECE as usize + 90], b"index"].concat());
+            assert_eq!(pieces.digest(b"index").unwrap(), Some(expected));
+        });
+    }
+
+    #[test]
+    fn what_is_read_in_order_is_read_once() {
+        let read = with_pieces(Some(2 * PIECE + 100), |mut pieces, content| {
+            let mut at = 0;
+            while at < content.len() as u64 {
+                at += pieces.bytes(at, content.len() as u64).unwrap().len() as u64;
+            }
+            assert_eq!(pieces.digest(b"").unwrap(), Some(digest(&content[64..])));
+        });
+        assert_eq!(read, 2 * PIECE + 100);
+    }
+
+    #[test]
+    fn without_a_digest_only_what_is_asked_for_is_read() {
+        let read = with_pieces(None, |mut pieces, content| {
+            assert_eq!(pieces.bytes(2 * PIECE + 1, 2 * PIECE + 3).unwrap(), &content[2 * PIECE as usize + 1..][..2]);
+            assert_eq!(pieces.digest(b"").unwrap(), None);
+        });
+        assert_eq!(read, 100);
+    }
+}

@@ -115,3 +115,43 @@ impl Drop for Ahead<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_shorter_than_it_was_breaks_a_rule_and_one_that_cannot_be_read_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, b"some bytes").unwrap();
+        let reader = Reader::new(File::open(&path).unwrap(), "x".into());
+        let mut out = [0; 5];
+        reader.read(5, &mut out).unwrap();
+        assert_eq!(&out, b"bytes");
+        assert_eq!(reader.read(6, &mut out).unwrap_err().rule_number(), Some(30));
+        let reader = Reader::new(File::open(folder.path()).unwrap(), "fields/x/00000.shard".into());
+        let error = reader.read(0, &mut out).unwrap_err();
+        assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(21)));
+        assert!(error.to_string().starts_with("cannot read fields/x/00000.shard"));
+    }
+
+    #[test]
+    fn where_it_is_unknown_what_is_there_the_bytes_are_the_same() {
+        let content: Vec<u8> = (0..3 * STEP + 5).map(|i| (i % 251) as u8).collect();
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &content).unwrap();
+        file.sync_all().unwrap();
+        let reader = Reader { file, name: "x".into(), residency: None };
+        for (from, length) in [(0, content.len()), (7, 2 * STEP), (STEP, 1)] {
+            // From memory, and once more from the disk.
+            for _ in 0..2 {
+                let mut out = vec![0; length];
+                reader.read(from as u64, &mut out).unwrap();
+                assert_eq!(out, content[from..from + length]);
+                reader.advise(0..content.len() as u64, Advice::DontNeed);
+            }
+        }
+        assert_eq!(reader.read(content.len() as u64, &mut [0]).unwrap_err().rule_number(), Some(30));
+    }
+}
