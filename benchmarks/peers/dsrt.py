@@ -15,7 +15,8 @@ from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
 
 
-def _field(workload: Workload) -> Dense | Ragged:
+def field(workload: Workload) -> Dense | Ragged:
+    """What it calls the workload."""
     codec: Literal["raw"] | Zstd = "raw"
     if workload.codec != "raw":
         codec = Zstd(LEVEL, dictionary=workload.dictionary if workload.codec == "zstd-dict" else None)
@@ -26,14 +27,14 @@ def _field(workload: Workload) -> Dense | Ragged:
 
 def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
     """One `append` a sample."""
-    with CacheWriter(folder / "samples", {"x": _field(workload)}) as writer:
+    with CacheWriter(folder / "samples", {"x": field(workload)}) as writer:
         for sample in samples:
             writer.append({"x": sample})
 
 
 def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
     """One `append_batch` a batch."""
-    with CacheWriter(folder / "samples", {"x": _field(workload)}) as writer:
+    with CacheWriter(folder / "samples", {"x": field(workload)}) as writer:
         for batch in batches:
             x = RaggedArray(batch.values, batch.offsets) if isinstance(batch, Packed) else batch
             writer.append_batch({"x": x})
@@ -42,7 +43,7 @@ def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) ->
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     """One `append` a sample, metadata in it."""
     columns = {"number": "int64", "label": "string"}
-    with CacheWriter(folder / "samples", {"x": _field(workload)}, columns) as writer:
+    with CacheWriter(folder / "samples", {"x": field(workload)}, columns) as writer:
         for sample, metadata in rows:
             writer.append({"x": sample, **metadata})
 
@@ -52,7 +53,7 @@ class _Source:
     metadata: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, workload: Workload, source: Source) -> None:
-        self.fields = {"x": _field(workload)}
+        self.fields = {"x": field(workload)}
         self.source = source
 
     def __len__(self) -> int:

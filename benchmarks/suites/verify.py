@@ -1,0 +1,157 @@
+"""Verification of a whole cache beside the mere reading of its files: from the disk, and from memory."""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks import table
+from benchmarks.peers import FIRST
+from benchmarks.suite import Found, Job, Results
+from benchmarks.workload import Workload
+from benchmarks.workloads import READ, WRITTEN
+
+MOST_ROUNDS = 9
+CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "sentences-zstd")}
+
+SHARD_BYTES = 16 << 20
+PIECE = 1 << 20
+PLAIN = "read, nothing checked"
+
+
+def _works() -> dict[str, Callable[[Path], list[Any]]]:
+    # Imported here: other suites import this module into processes that measure something else.
+    from dsrt_format import validate
+    from dsrt_native import verify
+
+    return {
+        PLAIN: _read,
+        "verify, structure": partial(verify, level="structure"),
+        "verify, records": partial(verify, level="records"),
+        "verify, digests": partial(verify, level="digests"),
+        "dsrt_format.validate, digests": partial(validate, level="digests"),
+    }
+
+
+def _workload(case: str, smoke: bool) -> Workload:
+    return CASES[case].shrunk() if smoke else CASES[case]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _read(path: Path) -> list[Any]:
+    """Read all files in pieces, as many at once as there are CPUs, and find nothing."""
+
+    def read(file: Path) -> None:
+        piece = bytearray(PIECE)
+        with file.open("rb", buffering=0) as opened:
+            while opened.readinto(piece):
+                pass
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        list(threads.map(read, _files(path)))
+    return []
+
+
+def _evict(path: Path) -> None:
+    for file in _files(path):
+        with file.open("rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _cached() -> float:
+    """MiB in the page cache of the machine."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    (found,) = (line.split()[1] for line in lines if line.startswith("Cached:"))
+    return int(found) / 2**10
+
+
+def prepare(job: Job) -> None:
+    """Write the workload; every file is durable then.
+
+    Raises:
+        ValueError: The cache is not sound.
+    """
+    if job.peer != FIRST:
+        return
+    from benchmarks.peers import dsrt
+    from dsrt_format import validate
+    from dsrt_native import CacheWriter, verify
+
+    workload = _workload(job.case, job.smoke)
+    path = job.folder / "samples"
+    fields = {"x": dsrt.field(workload)}
+    with CacheWriter(path, fields, shard_bytes=SHARD_BYTES) as writer:
+        for sample in workload.all():
+            writer.append({"x": sample})
+    if problems := verify(path) + validate(path):
+        raise ValueError(f"{workload.name}: {problems[0]}")
+
+
+def measure(job: Job) -> Found:
+    """Seconds for the whole cache by work, each from the disk and from memory, and the bytes of the cache.
+
+    Raises:
+        ValueError: Something is wrong with a cache that is not.
+    """
+    if job.peer != FIRST:
+        return {}
+    path = job.folder / "samples"
+    found: Found = {"bytes": float(sum(file.stat().st_size for file in _files(path)))}
+    for name, work in _works().items():
+        for place in ("disk", "memory"):
+            if place == "disk":
+                _evict(path)
+            else:
+                _read(path)
+            before = _cached()
+            began = time.perf_counter()
+            problems = work(path)
+            found[f"{name}, {place}"] = time.perf_counter() - began
+            if place == "disk":
+                found[f"{name}, left"] = _cached() - before
+            if problems:
+                raise ValueError(f"{name}: {problems}")
+    return found
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a workload."""
+    lines = [
+        "## Verification",
+        "",
+        f"Of a whole cache in files of {SHARD_BYTES >> 20} MiB, on as many threads as there are CPUs",
+        "(validate: one). GB/s is its length by the time. *Left* is what the page cache of the machine grew",
+        "by while the files were read from the disk; other processes change it, too.",
+    ]
+    for case, figures in results.items():
+        if "bytes" in figures:
+            lines += ["", *_section(_workload(case, smoke), figures)]
+    return lines
+
+
+def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]]) -> list[str]:
+    def of(work: str) -> list[float]:
+        found = figures[work][FIRST]
+        return [] if isinstance(found, str) else found
+
+    size = median(of("bytes"))
+    lines = [f"### {workload.heading}, {size / 2**20:,.0f} MiB stored", ""]
+    columns = ("work", "disk, s", "GB/s", "spread", "memory, s", "GB/s", "spread", "left, MiB")
+    lines += table.head(*columns, words=1)
+    for name in (work.removesuffix(", disk") for work in figures if work.endswith(", disk")):
+        cells = [name]
+        for place in ("disk", "memory"):
+            seconds = of(f"{name}, {place}")
+            cells.append(f"{median(seconds):.3f}")
+            # The structure is a small part of the bytes.
+            whole = "" if "structure" in name else f"{size / median(seconds) / 1e9:.2f}"
+            cells += [whole, table.spread(seconds)]
+        lines.append(table.row([*cells, f"{median(of(f'{name}, left')):,.0f}"]))
+    return lines
