@@ -234,7 +234,7 @@ def with_dictionary(body: bytes) -> Cache:
     """Texts against a dictionary, and a frame that does not use it."""
     rows = [b"sample %d of a corpus of %d words" % (number, number * 7) for number in range(6)]
     field = filled(Field("b", "bytes", "uint8", "zstd-dict", dictionary=body), [*rows, b""])
-    field.shards[0].records[3].stored = frame(rows[3])  # type: ignore[index]  # fill() makes lists
+    field.shards[0].records[3].stored = frame(rows[3])
     return cache_of(field)
 
 

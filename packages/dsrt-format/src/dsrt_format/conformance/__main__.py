@@ -1,6 +1,7 @@
 """``python -m dsrt_format.conformance COMMAND...``: show all vectors to a program that reads caches."""
 
 import argparse
+import shutil
 import sys
 
 from dsrt_format.conformance.program import Program
@@ -43,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if not options.command:
         parser.error("which program? For example: node reader.js")
+    if shutil.which(options.command[0]) is None:
+        parser.error(f"there is no program {options.command[0]!r}")
     problems = run(Program(options.command, options.timeout), only=options.only)
     for problem in problems:
         print(problem)

@@ -47,7 +47,12 @@ class _Comparison:
             yield f"the cache was opened; it must be refused with {self._words()}"
             return
         samples = self._expected["samples"]
-        if (found := len(reader)) != samples:
+        try:
+            found = len(reader)
+        except Exception as error:
+            yield from self._objections("the number of samples", error)
+            return
+        if found != samples:
             yield f"{found} samples, expected {samples}"
             return
         for name, records in self._expected.get("fields", {}).items():

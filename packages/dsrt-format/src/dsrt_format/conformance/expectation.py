@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 import blake3
 
@@ -126,13 +126,13 @@ def problem(
     return {"rule": rule, "field": field, "shard": shard, "sample": sample, "kind": kind}
 
 
-def refused(step: Literal["open", "read"], *problems: Place, **readable: Any) -> Expected:
+def refused(step: Literal["open", "read"], *problems: Place, readable: Expected | None = None) -> Expected:
     """Return the expectation of a cache that a reader must refuse, but for what it is about.
 
     Args:
         step: Where it must be refused.
         *problems: What a validator reports.
-        **readable: `samples`, `fields` and `columns`, where some of it stays readable.
+        readable: `samples`, `fields` and `columns`, where some of it stays readable.
     """
     found: Expected = {
         "rules": sorted({place["rule"] for place in problems}),
@@ -140,5 +140,4 @@ def refused(step: Literal["open", "read"], *problems: Place, **readable: Any) ->
         "refused_by": "reader",
         "step": step,
     }
-    found.update(readable)  # type: ignore[typeddict-item]  # the keys are those of Expected
-    return found
+    return found if readable is None else {**found, **readable}

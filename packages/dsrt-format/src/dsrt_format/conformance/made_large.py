@@ -118,8 +118,7 @@ def many_problems(path: Path) -> Expected:
         "read",
         *listed,
         problem("R038", "record"),
-        samples=len(records),
-        fields={"t": stored([None] * len(records))},
+        readable={"samples": len(records), "fields": {"t": stored([None] * len(records))}},
     )
 
 
@@ -182,9 +181,11 @@ def _bad_tall(rule: str, expected: Expected) -> Expected:
     return refused(
         "read",
         problem(rule, "metadata"),
-        samples=_ROWS,
-        fields=expected["fields"],
-        columns={"number": None, "word": None},
+        readable={
+            "samples": _ROWS,
+            "fields": expected["fields"],
+            "columns": {"number": None, "word": None},
+        },
     )
 
 
