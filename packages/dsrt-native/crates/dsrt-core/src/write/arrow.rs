@@ -1,16 +1,19 @@
 //! An Arrow IPC file, written front to back, with the digests of its chunks.
 //!
-//! Messages are encoded by arrow-ipc; the framing is here. Its own `FileWriter` aligns the first message as it
-//! aligns buffers, so it can put it at byte 8 or align buffers to 64 bytes, but not both.
+//! Arrow's own writers want a whole batch in memory and copy it once more. Here the message of a batch is made from the
+//! lengths of its buffers alone, which then go to the file piece by piece. What comes out is what arrow-ipc would make of the
+//! same batch, but for the framing: its `FileWriter` aligns the first message as it aligns buffers, so it can put it at
+//! byte 8 or align buffers to 64 bytes, but not both.
 
-use arrow_array::RecordBatch;
 use arrow_ipc::convert::IpcSchemaEncoder;
-use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions};
-use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
+use arrow_ipc::{
+    Block, Buffer, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder,
+};
 use arrow_schema::{Schema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 
-use super::column::ours;
+use super::column::{Layout, ours};
 use super::file::OutFile;
 use crate::error::{Error, Kind, Result};
 use crate::format::checksum::Digest;
@@ -25,32 +28,49 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 pub(super) struct ArrowFile {
     file: Digested,
     schema: SchemaRef,
-    options: IpcWriteOptions,
     blocks: Vec<Block>,
+    /// Where the open buffer begins.
+    buffer: u64,
 }
 
 impl ArrowFile {
     /// Writes the head of the file: magic and schema.
     pub(super) fn create(file: OutFile, schema: SchemaRef) -> Result<Self> {
-        let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(|e| ours(&e))?;
-        let mut this = Self { file: Digested::new(file), schema, options, blocks: Vec::new() };
+        let mut this = Self { file: Digested::new(file), schema, blocks: Vec::new(), buffer: 0 };
         this.file.write(MAGIC)?;
         this.file.write(&[0; 2])?;
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(|e| ours(&e))?;
         let mut tracker = DictionaryTracker::new(true);
         let generator = IpcDataGenerator::default();
-        let message = generator.schema_to_bytes_with_dictionary_tracker(&this.schema, &mut tracker, &this.options);
-        this.message(&message)?;
+        let message = generator.schema_to_bytes_with_dictionary_tracker(&this.schema, &mut tracker, &options);
+        this.message(&message.ipc_message)?;
         Ok(this)
     }
 
-    /// Appends one batch.
-    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let mut tracker = DictionaryTracker::new(true);
-        let (_, message) = IpcDataGenerator::default()
-            .encode(batch, &mut tracker, &self.options, &mut Default::default())
-            .map_err(|e| ours(&e))?;
-        let block = self.message(&message)?;
-        self.blocks.push(block);
+    /// Begins a batch of so many rows. All buffers of its columns have to follow, each with an end.
+    pub(super) fn begin_batch(&mut self, rows: u64, columns: &[Layout]) -> Result<()> {
+        let (message, body) = batch_message(rows, columns);
+        let start = self.file.len();
+        let length = self.message(&message)?;
+        self.blocks.push(Block::new(start as i64, length, body));
+        self.buffer = self.file.len();
+        Ok(())
+    }
+
+    /// Appends to the open buffer.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write(bytes)
+    }
+
+    /// Bytes of the open buffer.
+    pub(super) fn in_buffer(&self) -> u64 {
+        self.file.len() - self.buffer
+    }
+
+    /// Ends the open buffer and begins the next one.
+    pub(super) fn end_buffer(&mut self) -> Result<()> {
+        self.align()?;
+        self.buffer = self.file.len();
         Ok(())
     }
 
@@ -65,19 +85,55 @@ impl ArrowFile {
         self.file.finish()
     }
 
-    /// A message is a prefix of 8 bytes, its description and its body, which begins and ends aligned.
-    fn message(&mut self, message: &EncodedData) -> Result<Block> {
-        let start = self.file.file.len();
-        let described = start + 8 + message.ipc_message.len() as u64;
-        let pad = (described.next_multiple_of(ALIGNMENT as u64) - described) as usize;
-        let length = int(message.ipc_message.len() + pad)?;
+    /// A prefix of 8 bytes and the description of a message, whose body begins aligned. Returns how long both are.
+    fn message(&mut self, description: &[u8]) -> Result<i32> {
+        let described = self.file.len() + 8 + description.len() as u64;
+        let pad = described.next_multiple_of(ALIGNMENT as u64) - described;
+        let length = int(description.len() + pad as usize)?;
         self.file.write(&CONTINUATION)?;
         self.file.write(&length.to_le_bytes())?;
-        self.file.write(&message.ipc_message)?;
-        self.file.write(padding(pad))?;
-        self.file.write(&message.arrow_data)?;
-        Ok(Block::new(start as i64, length + 8, message.arrow_data.len() as i64))
+        self.file.write(description)?;
+        self.align()?;
+        Ok(length + 8)
     }
+
+    fn align(&mut self) -> Result<()> {
+        let pad = self.file.len().next_multiple_of(ALIGNMENT as u64) - self.file.len();
+        self.file.write(padding(pad as usize))
+    }
+}
+
+/// The description of a batch, and the length of its body.
+fn batch_message(rows: u64, columns: &[Layout]) -> (Vec<u8>, i64) {
+    let nodes: Vec<_> = columns.iter().map(|column| FieldNode::new(rows as i64, column.nulls as i64)).collect();
+    let mut body = 0;
+    let mut place = |length: u64| {
+        let buffer = Buffer::new(body as i64, length as i64);
+        body += length.next_multiple_of(ALIGNMENT as u64);
+        buffer
+    };
+    let buffers: Vec<_> = columns.iter().flat_map(Layout::buffers).map(&mut place).collect();
+    let variadic: Vec<_> = columns.iter().filter_map(|column| Some(column.strings.as_ref()?.len() as i64)).collect();
+    let mut builder = FlatBufferBuilder::new();
+    let buffers = builder.create_vector(&buffers);
+    let nodes = builder.create_vector(&nodes);
+    let variadic = (!variadic.is_empty()).then(|| builder.create_vector(&variadic));
+    let mut batch = RecordBatchBuilder::new(&mut builder);
+    batch.add_length(rows as i64);
+    batch.add_nodes(nodes);
+    batch.add_buffers(buffers);
+    if let Some(variadic) = variadic {
+        batch.add_variadicBufferCounts(variadic);
+    }
+    let batch = batch.finish();
+    let mut message = MessageBuilder::new(&mut builder);
+    message.add_version(MetadataVersion::V5);
+    message.add_header_type(MessageHeader::RecordBatch);
+    message.add_bodyLength(body as i64);
+    message.add_header(batch.as_union_value());
+    let root = message.finish();
+    builder.finish(root, None);
+    (builder.finished_data().to_vec(), body as i64)
 }
 
 fn padding(bytes: usize) -> &'static [u8] {
@@ -117,6 +173,10 @@ struct Digested {
 impl Digested {
     fn new(file: OutFile) -> Self {
         Self { file, hasher: blake3::Hasher::new(), filled: 0, chunks: Vec::new() }
+    }
+
+    fn len(&self) -> u64 {
+        self.file.len()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

@@ -1,160 +1,187 @@
-//! One metadata column while its batch fills up.
+//! One column of a metadata batch: the buffers that it has in the file, and how they are filled from the spill.
 
 use std::fmt::Display;
-use std::sync::Arc;
 
-use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, StringViewBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, make_array};
-use arrow_buffer::{MutableBuffer, NullBufferBuilder};
-use arrow_data::ArrayData;
-
-use super::value::{Value, fixed_bytes};
-use crate::dtype::{ColumnType, DType, Element};
+use super::arrow::ArrowFile;
+use super::spill::{Batch, Part, Pause, width};
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 
-/// Values of one column, in buffers of their own. Validity is kept only once there is a null, and what lies
-/// under a null is zero.
-pub(super) enum Column {
-    Bool(BooleanBuilder),
-    Fixed { kind: ColumnType, values: MutableBuffer, nulls: NullBufferBuilder },
-    String(StringViewBuilder),
-    Binary(BinaryViewBuilder),
+/// Bytes of a view, and of the longest string that lies in it.
+const VIEW: usize = 16;
+const INLINE: u32 = 12;
+
+/// A column's buffers by their lengths, in Arrow's order.
+pub(super) struct Layout {
+    pub nulls: u64,
+    pub validity: u64,
+    pub values: u64,
+    /// The buffers that strings lie in; None if it is no column of strings.
+    pub strings: Option<Vec<u64>>,
 }
 
-impl Column {
-    pub(super) fn new(kind: ColumnType) -> Self {
-        match kind {
-            ColumnType::Number(DType::Bool) => Self::Bool(BooleanBuilder::new()),
-            ColumnType::String => Self::String(StringViewBuilder::new()),
-            ColumnType::Binary => Self::Binary(BinaryViewBuilder::new()),
-            _ => Self::Fixed { kind, values: MutableBuffer::new(0), nulls: NullBufferBuilder::new(0) },
+impl Layout {
+    /// The buffers of a column of a batch. Strings are looked at for that.
+    pub(super) fn of(batch: &Batch<'_>, column: usize, kind: ColumnType, pause: Pause<'_>) -> Result<Self> {
+        let nulls = batch.nulls.get(column).copied().unwrap_or_default();
+        let bits = batch.rows.div_ceil(8);
+        let values = if is_bits(kind) { bits } else { batch.rows * width(kind) as u64 };
+        let mut strings = None;
+        if kind.element().is_none() {
+            let mut blocks = Blocks::default();
+            batch.each(column, Part::Values, pause, &mut |views| {
+                for view in views.as_chunks::<VIEW>().0 {
+                    blocks.place(length(view));
+                }
+                Ok(())
+            })?;
+            strings = Some(blocks.into_lengths());
         }
+        Ok(Self { nulls, validity: if nulls > 0 { bits } else { 0 }, values, strings })
     }
 
-    /// Appends a value that was found to fit.
-    pub(super) fn push(&mut self, value: Value<'_>) -> Result<()> {
-        match (self, value) {
-            (Self::Bool(builder), Value::Bool(v)) => builder.append_value(v),
-            (Self::Bool(builder), Value::Null) => builder.append_null(),
-            (Self::String(builder), Value::Str(v)) => builder.try_append_value(v).map_err(|e| ours(&e))?,
-            (Self::String(builder), Value::Null) => builder.append_null(),
-            (Self::Binary(builder), Value::Bytes(v)) => builder.try_append_value(v).map_err(|e| ours(&e))?,
-            (Self::Binary(builder), Value::Null) => builder.append_null(),
-            (Self::Fixed { kind, values, nulls }, value) => {
-                let (bytes, width) = fixed_bytes(*kind, value);
-                values.extend_from_slice(bytes.get(..width).unwrap_or_default());
-                nulls.append(value != Value::Null);
-            }
-            _ => return Err(Error::new(Kind::Internal, "a metadata value was not checked")),
-        }
-        Ok(())
+    /// The lengths of all buffers in order.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = u64> {
+        [self.validity, self.values].into_iter().chain(self.strings.iter().flatten().copied())
     }
 
-    /// Appends values of a column of the same type, bit by bit. What lies under a null is zero in it.
-    pub(super) fn extend(&mut self, array: &ArrayRef) -> Result<()> {
-        match self {
-            Self::Bool(builder) => builder.extend(array.as_boolean().iter()),
-            Self::String(builder) => {
-                for value in array.as_string_view() {
-                    match value {
-                        Some(value) => builder.try_append_value(value).map_err(|e| ours(&e))?,
-                        None => builder.append_null(),
-                    }
-                }
-            }
-            Self::Binary(builder) => {
-                for value in array.as_binary_view() {
-                    match value {
-                        Some(value) => builder.try_append_value(value).map_err(|e| ours(&e))?,
-                        None => builder.append_null(),
-                    }
-                }
-            }
-            Self::Fixed { kind, values, nulls } => {
-                let data = array.to_data();
-                let width = kind.element().map_or(0, Element::size);
-                let range = data.offset() * width..(data.offset() + data.len()) * width;
-                let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(range));
-                values.extend_from_slice(bytes.ok_or_else(|| ours(&"a column is shorter than its batch"))?);
-                match data.nulls() {
-                    Some(found) => found.iter().for_each(|valid| nulls.append(valid)),
-                    None => nulls.append_n_non_nulls(data.len()),
-                }
-            }
+    /// Appends all buffers to the file.
+    pub(super) fn write(
+        &self,
+        batch: &Batch<'_>,
+        column: usize,
+        kind: ColumnType,
+        file: &mut ArrowFile,
+        pause: Pause<'_>,
+    ) -> Result<()> {
+        if self.nulls > 0 {
+            write_bits(batch, column, Part::Valid, file, pause)?;
+            end(batch, self.validity, file)?;
         }
-        Ok(())
+        match &self.strings {
+            Some(_) => write_views(batch, column, file, pause)?,
+            None if is_bits(kind) => write_bits(batch, column, Part::Values, file, pause)?,
+            None => batch.each(column, Part::Values, pause, &mut |values| file.write(values))?,
+        }
+        end(batch, self.values, file)?;
+        self.write_strings(batch, column, file, pause)
     }
 
-    /// The column of a batch. It is used up.
-    pub(super) fn finish(self) -> Result<ArrayRef> {
-        Ok(match self {
-            Self::Bool(mut builder) => Arc::new(builder.finish()),
-            Self::String(mut builder) => Arc::new(builder.finish()),
-            Self::Binary(mut builder) => Arc::new(builder.finish()),
-            Self::Fixed { kind, values, mut nulls } => {
-                let data = ArrayData::builder(kind.arrow()).len(nulls.len()).add_buffer(values.into());
-                make_array(data.nulls(nulls.finish()).build().map_err(|e| ours(&e))?)
+    fn write_strings(&self, batch: &Batch<'_>, column: usize, file: &mut ArrowFile, pause: Pause<'_>) -> Result<()> {
+        let mut blocks = self.strings.iter().flatten();
+        let Some(mut block) = blocks.next().copied() else { return Ok(()) };
+        batch.each(column, Part::Data, pause, &mut |mut bytes| {
+            while !bytes.is_empty() {
+                let room = block.saturating_sub(file.in_buffer());
+                let now = bytes.split_off(..bytes.len().min(room as usize)).unwrap_or_default();
+                file.write(now)?;
+                if file.in_buffer() == block {
+                    file.end_buffer()?;
+                    block = blocks.next().copied().unwrap_or(0);
+                } else if now.is_empty() {
+                    return Err(batch.changed());
+                }
             }
-        })
+            Ok(())
+        })?;
+        if block == 0 { Ok(()) } else { Err(batch.changed()) }
     }
 }
 
-/// Columns and batches are made by this crate, so what Arrow finds wrong with them is a mistake of it.
+/// Ends a buffer, which has the length that was announced unless the spill has changed since.
+fn end(batch: &Batch<'_>, length: u64, file: &mut ArrowFile) -> Result<()> {
+    if file.in_buffer() == length { file.end_buffer() } else { Err(batch.changed()) }
+}
+
+fn is_bits(kind: ColumnType) -> bool {
+    kind == ColumnType::Number(DType::Bool)
+}
+
+fn length(view: &[u8; VIEW]) -> u32 {
+    view.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
+}
+
+/// Packs bytes that are 0 or 1, the first into the lowest bit.
+fn write_bits(batch: &Batch<'_>, column: usize, part: Part, file: &mut ArrowFile, pause: Pause<'_>) -> Result<()> {
+    let (mut open, mut filled, mut packed) = (0, 0, Vec::new());
+    batch.each(column, part, pause, &mut |flags| {
+        packed.clear();
+        for flag in flags {
+            open |= flag << filled;
+            filled += 1;
+            if filled == 8 {
+                packed.push(open);
+                (open, filled) = (0, 0);
+            }
+        }
+        file.write(&packed)
+    })?;
+    if filled > 0 { file.write(&[open]) } else { Ok(()) }
+}
+
+/// Says in each view that needs it where the string lies.
+fn write_views(batch: &Batch<'_>, column: usize, file: &mut ArrowFile, pause: Pause<'_>) -> Result<()> {
+    let (mut blocks, mut placed) = (Blocks::default(), Vec::new());
+    batch.each(column, Part::Values, pause, &mut |views| {
+        placed.clear();
+        placed.extend_from_slice(views);
+        for view in placed.as_chunks_mut::<VIEW>().0 {
+            if let Some((block, offset)) = blocks.place(length(view))
+                && let Some(place) = view.last_chunk_mut()
+            {
+                *place = (u64::from(block) | u64::from(offset) << 32).to_le_bytes();
+            }
+        }
+        file.write(&placed)
+    })
+}
+
+/// How strings are divided into buffers: as `GenericByteViewBuilder` of arrow-array does it, in blocks that double from
+/// 16 KiB up to 2 MiB, with a block of its own size for a string that is longer.
+struct Blocks {
+    done: Vec<u64>,
+    open: u64,
+    room: u64,
+    size: u64,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { done: Vec::new(), open: 0, room: 0, size: 8 << 10 }
+    }
+}
+
+impl Blocks {
+    /// Block and offset of a string; None if it lies in its view.
+    fn place(&mut self, length: u32) -> Option<(u32, u32)> {
+        if length <= INLINE {
+            return None;
+        }
+        let length = u64::from(length);
+        if self.open + length > self.room {
+            self.close();
+            self.size = (2 * self.size).min(2 << 20);
+            self.room = self.size.max(length);
+        }
+        let place = (self.done.len() as u32, self.open as u32);
+        self.open += length;
+        Some(place)
+    }
+
+    fn close(&mut self) {
+        if self.open > 0 {
+            self.done.push(self.open);
+            self.open = 0;
+        }
+    }
+
+    fn into_lengths(mut self) -> Vec<u64> {
+        self.close();
+        self.done
+    }
+}
+
+/// Schemas and messages are made by this crate, so what Arrow finds wrong with them is a mistake of it.
 pub(super) fn ours(error: &impl Display) -> Error {
     Error::new(Kind::Internal, format!("metadata could not be encoded: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn column(kind: &str, values: &[Value<'_>]) -> ArrayData {
-        let mut column = Column::new(ColumnType::parse(kind).unwrap());
-        values.iter().for_each(|value| column.push(*value).unwrap());
-        let data = column.finish().unwrap().to_data();
-        data.validate_full().unwrap();
-        data
-    }
-
-    #[test]
-    fn numbers_are_stored_to_the_last_bit() {
-        let data = column("float64", &[Value::Float(-0.0), Value::Float(f64::NAN), Value::Int(3)]);
-        let expected = [-0.0f64, f64::NAN, 3.0].map(f64::to_bits);
-        assert_eq!(data.buffers()[0].typed_data::<u64>(), expected);
-        let data = column("int16", &[Value::Int(-1), Value::Int(258)]);
-        assert_eq!(data.buffers()[0].as_slice(), [0xff, 0xff, 2, 1]);
-        let data = column("uint64", &[Value::Int(u64::MAX.into())]);
-        assert_eq!(data.buffers()[0].as_slice(), [0xff; 8]);
-        let data = column("float32", &[Value::Float(0.5), Value::Int(1)]);
-        assert_eq!(data.buffers()[0].typed_data::<f32>(), [0.5, 1.0]);
-    }
-
-    #[test]
-    fn nothing_but_zero_is_under_a_null_and_validity_is_kept_only_where_there_is_one() {
-        for kind in ColumnType::all() {
-            let value = match kind {
-                ColumnType::String => Value::Str("a string of more than twelve bytes"),
-                ColumnType::Binary => Value::Bytes(b"a string of more than twelve bytes"),
-                ColumnType::Number(DType::Bool) => Value::Bool(true),
-                _ => Value::Int(1),
-            };
-            let data = column(&kind.name(), &[value, Value::Null, value]);
-            assert_eq!((data.null_count(), data.len(), data.data_type()), (1, 3, &kind.arrow()));
-            let values = data.buffers()[0].as_slice();
-            match kind {
-                ColumnType::Number(DType::Bool) => assert_eq!(values, [0b101]),
-                _ => {
-                    let width = values.len() / 3;
-                    assert!(values[width..2 * width].iter().all(|byte| *byte == 0));
-                    // The last four bytes of a view say where its content lies, which is another place each time.
-                    let same = width.min(12);
-                    assert_eq!(values[..same], values[2 * width..][..same]);
-                    assert!(values[..same].iter().any(|byte| *byte != 0));
-                }
-            }
-            assert!(column(&kind.name(), &[value]).nulls().is_none());
-            assert_eq!(column(&kind.name(), &[]).len(), 0);
-        }
-    }
 }

@@ -103,7 +103,7 @@ impl Durable {
             disk.sync_directory(&directory)?;
         }
         if !self.options.metadata.is_empty() {
-            let spill = Spill::create(disk, self.work.spill())?;
+            let spill = Spill::create(disk, self.work.spill(), &self.options.metadata)?;
             spill.sync()?;
             self.spill = Some(Arc::new(spill));
         }

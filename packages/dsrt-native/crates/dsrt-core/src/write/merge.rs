@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, failed};
 use super::file::OutFile;
-use super::metadata::Table;
+use super::metadata::write_table;
 use super::publish::{settle, show};
 use super::size::ManifestSize;
+use super::spill::Spill;
 use super::target::{absolute, split, work_path};
 use super::work::Work;
 use super::writer::Published;
@@ -80,8 +81,7 @@ pub fn merge_on(
         return Err(Error::new(Kind::Exists, message));
     }
     work.make_cache()?;
-    let table = columns.map(|columns| Table::create(work.disk(), &work.cache().join("metadata.arrow"), &columns));
-    let mut table = table.transpose()?;
+    let spill = columns.as_deref().map(|columns| Spill::create(work.disk(), work.spill(), columns)).transpose()?;
     let directory = |entry: &FieldEntry| work.fields().join(&*entry.field.name);
     for entry in &manifest.fields {
         work.disk().make_directory(&directory(entry))?;
@@ -95,15 +95,22 @@ pub fn merge_on(
             }
             transfer.shards(&cache, part, entry, &directory(entry), first)?;
         }
-        if let Some(table) = &mut table {
-            transfer.rows(&cache, table)?;
+        if let Some(spill) = &spill {
+            transfer.rows(&cache, spill)?;
         }
         first += cache.manifest().shards.len() as u64;
     }
     for entry in &manifest.fields {
         work.disk().sync_directory(&directory(entry))?;
     }
-    manifest.metadata = table.map(Table::finish).transpose()?;
+    if let (Some(columns), Some(spill)) = (&columns, spill) {
+        // It need not be durable: no later run goes on from it.
+        let mark = spill.mark()?;
+        spill.flush()?;
+        let path = work.cache().join("metadata.arrow");
+        let pause = &mut || transfer.pause();
+        manifest.metadata = Some(write_table(work.disk(), &path, columns, &work.spill(), &[mark], pause)?);
+    }
     size.check(manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;
     let bytes = manifest.to_bytes();
     let mut file = OutFile::create(work.disk(), work.cache().join("manifest.json"))?;

@@ -10,7 +10,7 @@ use crate::format::json::Value;
 use crate::format::manifest::{FileEntry, Manifest};
 
 /// Another one for every change of what is in a work directory.
-const JOURNAL: u64 = 1;
+const JOURNAL: u64 = 2;
 
 /// The version of Arrow that batches are encoded with.
 const ARROW: &str = "60.1.0";

@@ -4,10 +4,9 @@ use super::{Durable, ended};
 use crate::error::Result;
 use crate::format::checksum;
 use crate::write::file::OutFile;
-use crate::write::metadata::Table;
+use crate::write::metadata::write_table;
 use crate::write::publish::{settle, show};
 use crate::write::sealed::{object, string};
-use crate::write::spill;
 use crate::write::unfinished::PUBLISHED;
 use crate::write::writer::Published;
 
@@ -27,9 +26,9 @@ impl Durable {
         let mut journal = self.journal.take().ok_or_else(ended)?;
         let (cache, columns) = (self.work.cache(), &self.options.metadata);
         if !columns.is_empty() {
-            let mut table = Table::create(self.disk(), &cache.join("metadata.arrow"), columns)?;
-            spill::replay(&self.work.spill(), columns.len(), &self.marks, pause, |row| table.push(row))?;
-            self.manifest.metadata = Some(table.finish()?);
+            let path = cache.join("metadata.arrow");
+            let table = write_table(self.disk(), &path, columns, &self.work.spill(), &self.marks, pause)?;
+            self.manifest.metadata = Some(table);
         }
         let bytes = self.manifest.to_bytes();
         self.size.check(self.manifest.metadata.as_ref().map_or(0, |metadata| metadata.chunks.len() as u64))?;

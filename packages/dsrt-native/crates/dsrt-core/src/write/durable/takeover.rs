@@ -118,7 +118,9 @@ impl Durable {
             self.count(shard);
         }
         if let Some(mark) = self.marks.last() {
-            self.spill = Some(Arc::new(Spill::resume(&disk, self.work.spill(), mark.bytes)?));
+            let columns = &self.options.metadata;
+            let spill = Spill::resume(&disk, self.work.spill(), columns, mark.bytes, self.samples())?;
+            self.spill = Some(Arc::new(spill));
         }
         for path in tidy(&self.work, &self.fields(), self.shards())? {
             disk.sync_directory(&path)?;

@@ -104,7 +104,10 @@ fn left(root: &Path, options: &WriterOptions, sealed: usize) {
     std::fs::write(root.join(".x.building/cache/fields/a/00009.shard"), "half").unwrap();
     std::fs::write(root.join(".x.building/cache/manifest.json"), "half").unwrap();
     if let Some(spill) = durable.spill() {
-        spill.append(b"half").unwrap();
+        let mut row = Vec::new();
+        spill::encode(&[Cell::Int(0), Cell::Null], &mut row);
+        spill.append(&row).unwrap();
+        spill.mark().unwrap();
         spill.sync().unwrap();
     }
     durable.work.keep(true);

@@ -11,8 +11,8 @@ use crate::format::manifest::{FieldEntry, FileEntry};
 use crate::read::{Cache, CacheFile};
 use crate::write::disk::{Disk, failed, is_unsupported};
 use crate::write::file::OutFile;
-use crate::write::metadata::Table;
 use crate::write::proof::prove_shard;
+use crate::write::spill::Spill;
 
 /// How often signals are looked for.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -80,11 +80,11 @@ impl<'a> Transfer<'a> {
     }
 
     /// Brings over the metadata of a part.
-    pub(super) fn rows(&mut self, cache: &Cache, table: &mut Table) -> Result<()> {
+    pub(super) fn rows(&mut self, cache: &Cache, spill: &Spill) -> Result<()> {
         let found = cache.table()?;
         for batch in 0..found.batch_count() {
             self.pause()?;
-            table.extend(&found.batch(batch)?, &mut || self.pause())?;
+            spill.extend(&found.batch(batch)?, &mut || self.pause())?;
         }
         Ok(())
     }

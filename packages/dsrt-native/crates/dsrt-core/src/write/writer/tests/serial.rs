@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use super::*;
 use crate::dtype::ColumnType;
 use crate::format::codec::Encoder;
-use crate::format::manifest::FileEntry;
+use crate::format::manifest::{CHUNK, FileEntry, MetadataEntry};
 use crate::format::shard::HEADER;
 use crate::write::block::Part;
-use crate::write::metadata::Table;
+use crate::write::metadata::oracle;
 use crate::write::shard::{Shard, Sum};
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -130,9 +130,11 @@ pub(super) fn cache(options: &WriterOptions, samples: &[Sample]) -> (Files, Vec<
     }
     manifest.samples = samples.len() as u64;
     if !options.metadata.is_empty() {
-        let mut table = Table::create(&Disk::default(), &at("metadata.arrow"), &options.metadata).unwrap();
-        samples.iter().for_each(|sample| table.push(&sample.row()).unwrap());
-        manifest.metadata = Some(table.finish().unwrap());
+        let rows: Vec<_> = samples.iter().map(Sample::row).collect();
+        let table = oracle::expected(&options.metadata, &rows);
+        let chunks = table.chunks(CHUNK as usize).map(|chunk| *blake3::hash(chunk).as_bytes()).collect();
+        manifest.metadata = Some(MetadataEntry { bytes: table.len() as u64, chunks });
+        std::fs::write(at("metadata.arrow"), table).unwrap();
     }
     for ((field, _), body) in options.fields.iter().zip(bodies).filter_map(|(field, body)| Some((field, body?))) {
         let entry = FileEntry { bytes: HEADER + body.len() as u64, body: *blake3::hash(body).as_bytes(), index: None };
