@@ -16,6 +16,9 @@ use crate::format::shard::HEADER;
 
 const ALIGNMENT: u64 = 8;
 
+/// As many zeros as may be needed between records and index.
+const PAD: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
+
 /// Index and digest of an open shard.
 #[derive(Default)]
 pub(super) struct Sum {
@@ -28,7 +31,8 @@ pub(super) struct Sum {
 
 /// What comes behind the records of a shard, and before them.
 pub(super) struct Tail {
-    bytes: Vec<u8>,
+    pad: &'static [u8],
+    index: Vec<u8>,
     header: Header,
     entry: FileEntry,
 }
@@ -61,14 +65,13 @@ impl Sum {
     pub(super) fn end(&mut self, field: &Field) -> Tail {
         let Self { mut index, mut hasher, count, stored } = std::mem::take(self);
         let pad = stored.next_multiple_of(ALIGNMENT) - stored;
-        let mut bytes = vec![0; pad as usize];
-        let body = *hasher.update(&bytes).update(&index).finalize().as_bytes();
+        let pad = PAD.get(..pad as usize).unwrap_or_default();
+        let body = *hasher.update(pad).update(&index).finalize().as_bytes();
         apply_key(&mut index, field, checksum::key(&body));
         let digest = (!field.is_fixed()).then(|| checksum::digest(&index));
-        bytes.append(&mut index);
-        let length = HEADER + stored + bytes.len() as u64;
+        let length = HEADER + stored + (pad.len() + index.len()) as u64;
         let header = header::shard(field, count, length, &body);
-        Tail { bytes, header, entry: FileEntry { bytes: length, body, index: digest } }
+        Tail { pad, index, header, entry: FileEntry { bytes: length, body, index: digest } }
     }
 }
 
@@ -99,7 +102,8 @@ impl Shard {
 
     /// Writes index and header. The file is complete then, and not yet durable.
     pub(super) fn end(mut self, tail: Tail) -> Result<(FileEntry, OutFile)> {
-        self.0.write(&tail.bytes)?;
+        self.0.write(tail.pad)?;
+        self.0.write(&tail.index)?;
         self.0.overwrite(&tail.header)?;
         Ok((tail.entry, self.0))
     }

@@ -60,11 +60,7 @@ fn made(path: &Path, kinds: &Columns, spilled: &Path, marks: &[SpillMark]) -> Ve
 fn rows_come_back_from_batches_of_fixed_length() {
     let rows = BATCH as usize + 3;
     let file = written(&[("n", "int32"), ("s", "string"), ("flag", "bool")], rows, |i, text| {
-        vec![
-            Value::Int(i as i128),
-            if i % 7 == 0 { Value::Null } else { Value::Str(text) },
-            Value::Bool(i % 2 == 0),
-        ]
+        vec![Value::Int(i as i128), if i % 7 == 0 { Value::Null } else { Value::Str(text) }, Value::Bool(i % 2 == 0)]
     });
     let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
     let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
@@ -78,8 +74,7 @@ fn rows_come_back_from_batches_of_fixed_length() {
 
 #[test]
 fn the_schema_is_at_byte_8_and_buffers_are_aligned_to_64() {
-    let file =
-        written(&[("a", "uint8"), ("b", "string")], 5, |i, text| vec![Value::Int(i as i128), Value::Str(text)]);
+    let file = written(&[("a", "uint8"), ("b", "string")], 5, |i, text| vec![Value::Int(i as i128), Value::Str(text)]);
     assert_eq!(&file[..12], b"ARROW1\0\0\xff\xff\xff\xff");
     let length = i32::from_le_bytes(file[file.len() - 10..file.len() - 6].try_into().unwrap()) as usize;
     let footer = root_as_footer(&file[file.len() - 10 - length..file.len() - 10]).unwrap();
@@ -130,9 +125,7 @@ fn weights_are_finite_and_not_negative() {
     for good in [Value::Float(0.0), Value::Float(-0.0), Value::Float(5e-324), Value::Int(7)] {
         check_row(&kinds, &[good, Value::Null]).unwrap();
     }
-    for bad in
-        [Value::Null, Value::Float(f64::NAN), Value::Float(f64::INFINITY), Value::Float(-1.0), Value::Int(-1)]
-    {
+    for bad in [Value::Null, Value::Float(f64::NAN), Value::Float(f64::INFINITY), Value::Float(-1.0), Value::Int(-1)] {
         let error = check_row(&kinds, &[bad, Value::Float(-1.0)]).unwrap_err();
         assert_eq!(error.place().field.as_deref(), Some("weight"));
     }
@@ -196,7 +189,7 @@ fn rows_that_come_as_batches_give_the_same_file_wherever_those_end() {
     let texts: Vec<_> = (0..60usize).map(|n| "x".repeat(n)).chain(["z".repeat(3 << 20)]).collect();
     let row = |n: usize| -> Vec<Value<'_>> {
         let text = if n == 4_321 { &texts[60] } else { &texts[n % 60] };
-        let is_null = |column: usize| column < 3 && (n + column) % 11 == 0;
+        let is_null = |column: usize| column < 3 && (n + column).is_multiple_of(11);
         kinds.iter().enumerate().map(|(column, (_, kind))| value(*kind, text, is_null(column))).collect()
     };
     let rows: Vec<_> = (0..BATCH as usize + 5_000).map(row).collect();

@@ -172,7 +172,8 @@ pub(super) fn fitting(rows: &RecordBatch, most: usize) -> usize {
     (0..rows.num_rows())
         .take_while(|row| {
             // The length of a string is the first word of its view.
-            bytes += strings.iter().filter_map(|views| views.get(*row)).map(|view| *view as u32 as usize).sum::<usize>();
+            bytes +=
+                strings.iter().filter_map(|views| views.get(*row)).map(|view| *view as u32 as usize).sum::<usize>();
             *row == 0 || bytes <= most
         })
         .count()

@@ -80,7 +80,7 @@ fn expected(numbers: &[usize]) -> Vec<[Vec<u8>; 3]> {
         view[4..4 + shown].copy_from_slice(&text.as_bytes()[..shown]);
         let columns: [(u8, &[u8], &[u8]); 8] = [
             (0, &[0; 4], &[]),
-            (1, &[u8::from(number % 2 == 0)], &[]),
+            (1, &[u8::from(number.is_multiple_of(2))], &[]),
             (1, &number.to_le_bytes(), &[]),
             (1, &(u64::MAX - number).to_le_bytes(), &[]),
             (1, &(0x7ff8_0000_0000_0000 | number).to_le_bytes(), &[]),

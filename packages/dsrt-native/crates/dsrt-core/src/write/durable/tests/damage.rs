@@ -25,7 +25,11 @@ fn the_good_part_ends_where_a_disk_lied() {
         (&|root| std::fs::write(work(root, "cache/fields/c"), "").unwrap(), 4, ""),
         (&|root| change(work(root, "cache/fields/a/00001.shard"), 40), 1, "a/00001.shard is missing, short or another"),
         (&|root| change(work(root, "metadata.spill"), 0), 0, "metadata.spill has lost or changed rows"),
-        (&|root| change(work(root, "metadata.spill"), 3 * 28 + 7 * 42 - 1), 2, "metadata.spill has lost or changed rows"),
+        (
+            &|root| change(work(root, "metadata.spill"), 3 * 28 + 7 * 42 - 1),
+            2,
+            "metadata.spill has lost or changed rows",
+        ),
         (&|root| std::fs::remove_file(work(root, "metadata.spill")).unwrap(), 0, "metadata.spill has lost"),
         (&|root| std::fs::remove_dir_all(work(root, "cache/fields/b")).unwrap(), 0, "b/00000.shard is missing"),
         (&|root| change(work(root, "journal"), std::fs::metadata(work(root, "journal")).unwrap().len() - 3), 3, ""),
