@@ -128,6 +128,12 @@ impl Schedule {
         self.parts <= self.most_parts && self.bytes <= IN_FLIGHT
     }
 
+    /// Whether a caller that waits may go on. That is later than it could: to wake it for each block costs more than the
+    /// block.
+    pub(super) fn has_much_room(&self) -> bool {
+        2 * self.parts <= self.most_parts && 2 * self.bytes <= IN_FLIGHT
+    }
+
     /// How many jobs could be claimed now.
     pub(super) fn jobs(&self) -> usize {
         self.ready.len() + self.encode.len() + usize::from(self.can_cut() || self.can_finish())

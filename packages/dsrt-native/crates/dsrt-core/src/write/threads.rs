@@ -88,7 +88,7 @@ impl Threads {
 
     /// Waits until there is room. An error is either that of `interrupt`, or the run has failed.
     pub(super) fn wait_for_room(&self, interrupt: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        self.wait(interrupt, |state| state.schedule.has_room().then_some(()))
+        self.wait(interrupt, |state| state.schedule.has_much_room().then_some(()))
     }
 
     /// Whether the run is over because something went wrong.

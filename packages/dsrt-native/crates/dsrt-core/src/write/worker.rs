@@ -169,13 +169,13 @@ impl Shared {
         let mut state = self.lock();
         note(&mut state.schedule);
         let has_jobs = state.schedule.idle > 0 && state.schedule.jobs() > 0;
-        let has_room = state.schedule.has_room();
+        let has_much_room = state.schedule.has_much_room();
         let can_seal = state.schedule.can_seal();
         drop(state);
         if has_jobs {
             self.jobs.notify_all();
         }
-        if has_room {
+        if has_much_room {
             self.caller.notify_one();
         }
         if can_seal {
