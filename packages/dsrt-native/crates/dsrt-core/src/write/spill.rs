@@ -25,8 +25,10 @@ use piece::Piece;
 pub(super) use piece::width;
 pub(super) use rows::encode;
 
-/// A piece has about this many bytes; with a longer row it has more.
+/// A piece has about this many bytes, or more with a longer row.
 const PIECE: usize = 512 << 10;
+/// Where there are many columns a piece has so many bytes for each, or each would be read in tiny portions.
+const PIECE_OF_COLUMN: usize = 16 << 10;
 
 /// The most rows that are taken over at a time.
 const ROWS: usize = 4096;
@@ -44,6 +46,8 @@ pub(super) struct SpillMark {
 pub(super) struct Spill {
     file: DiskFile,
     columns: usize,
+    /// Bytes of a piece.
+    most: usize,
     tail: Mutex<Tail>,
 }
 
@@ -76,7 +80,8 @@ impl Spill {
     fn from(file: DiskFile, columns: &Columns, len: u64, rows: u64) -> Self {
         let piece = Piece::new(columns.iter().map(|(_, kind)| *kind));
         let tail = Tail { piece, buffer: Vec::new(), len, rows: rows % BATCH, hasher: Hasher::new() };
-        Self { file, columns: columns.len(), tail: Mutex::new(tail) }
+        let most = PIECE.max(PIECE_OF_COLUMN * columns.len());
+        Self { file, columns: columns.len(), most, tail: Mutex::new(tail) }
     }
 
     /// Appends rows that were made by [`encode`].
@@ -99,7 +104,7 @@ impl Spill {
             let room = (BATCH - tail.rows) as usize - tail.piece.rows() as usize;
             let most = room.min(ROWS).min(rows.num_rows() - done);
             let piece = rows.slice(done, most);
-            let some = piece::fitting(&piece, PIECE);
+            let some = piece::fitting(&piece, self.most);
             tail.piece.extend(&piece.slice(0, some))?;
             self.close_full(&mut tail)?;
             done += some;
@@ -129,7 +134,7 @@ impl Spill {
 
     /// Makes a piece of the rows that gather, if they are enough for one, or the last ones of their batch.
     fn close_full(&self, tail: &mut Tail) -> Result<()> {
-        let is_full = tail.piece.bytes() >= PIECE || tail.rows + u64::from(tail.piece.rows()) == BATCH;
+        let is_full = tail.piece.bytes() >= self.most || tail.rows + u64::from(tail.piece.rows()) == BATCH;
         if is_full { self.close(tail) } else { Ok(()) }
     }
 
@@ -143,13 +148,15 @@ impl Spill {
         let written = tail.buffer.get(start..).unwrap_or_default();
         tail.hasher.update(written);
         tail.len += written.len() as u64;
-        if tail.buffer.len() >= PIECE { self.write(tail) } else { Ok(()) }
+        if tail.buffer.len() >= self.most { self.write(tail) } else { Ok(()) }
     }
 
     fn write(&self, tail: &mut Tail) -> Result<()> {
         if !tail.buffer.is_empty() {
             self.file.write(tail.len - tail.buffer.len() as u64, &tail.buffer)?;
             tail.buffer.clear();
+            // What a giant row needed goes with it.
+            tail.buffer.shrink_to(2 * self.most);
         }
         Ok(())
     }

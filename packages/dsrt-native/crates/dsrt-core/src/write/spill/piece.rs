@@ -8,6 +8,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
+use super::PIECE;
 use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::write::value::{Value, fixed_bytes};
@@ -161,6 +162,7 @@ impl Column {
         self.valid.clear();
         self.values.clear();
         self.data.clear();
+        self.data.shrink_to(2 * PIECE);
         self.nulls = 0;
     }
 }
