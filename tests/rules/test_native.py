@@ -11,6 +11,7 @@ import pytest
 
 import dsrt_native
 from dsrt_format.errors import DataError, FormatError
+from dsrt_native.cache import Io
 
 from .accepted import FULL_SHARD
 from .arrow_columns import TYPES, Column
@@ -30,11 +31,14 @@ FILES = {
 UNVERIFIED = Native("native without verification", verify=False)
 
 
+@pytest.mark.parametrize("io", ["mmap", "pread"])
 @pytest.mark.parametrize("of", FILES)
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_file_is_looked_at_again_when_it_is_first_used(of: str, damage: str, tmp_path: Path) -> None:
+def test_a_file_is_looked_at_again_when_it_is_first_used(
+    of: str, damage: str, io: Io, tmp_path: Path
+) -> None:
     main().write(tmp_path / "cache")
-    cache = dsrt_native.Cache.open(tmp_path / "cache")
+    cache = dsrt_native.Cache.open(tmp_path / "cache", io=io)
     DAMAGE[damage](tmp_path / "cache" / FILES[of])
     with pytest.raises(DataError) as caught:
         cache.fields[of][3]
@@ -42,10 +46,11 @@ def test_a_file_is_looked_at_again_when_it_is_first_used(of: str, damage: str, t
     assert cache.fields["title"][3]
 
 
+@pytest.mark.parametrize("io", ["mmap", "pread"])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_metadata_is_looked_at_again_when_it_is_first_used(damage: str, tmp_path: Path) -> None:
+def test_metadata_is_looked_at_again_when_it_is_first_used(damage: str, io: Io, tmp_path: Path) -> None:
     main().write(tmp_path / "cache")
-    cache = dsrt_native.Cache.open(tmp_path / "cache")
+    cache = dsrt_native.Cache.open(tmp_path / "cache", io=io)
     DAMAGE[damage](tmp_path / "cache/metadata.arrow")
     for use in (lambda: cache.metadata, lambda: cache[0]):
         with pytest.raises(FormatError) as caught:
@@ -69,11 +74,12 @@ def three_chunks() -> Cache:
     return with_metadata(main(), ArrowFile([Column("c", TYPES["binary_view"], rows)], 5))
 
 
-def test_a_gather_checks_the_chunks_it_touches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+def test_a_gather_checks_the_chunks_it_touches(io: Io, tmp_path: Path) -> None:
     cache = three_chunks()
     cache.edit_metadata = lambda content: content[: CHUNK + 2_000_000] + b"x" + content[CHUNK + 2_000_001 :]
     cache.write(tmp_path / "cache")
-    population = dsrt_native.Cache.open(tmp_path / "cache").population
+    population = dsrt_native.Cache.open(tmp_path / "cache", io=io).population
     assert population.gather([0, 4], ["c"])["c"] == [bytes(2_400_000), b"\4" * 2_400_000]
     with pytest.raises(FormatError) as caught:
         population.gather([0, 2], ["c"])

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -41,6 +42,18 @@ def test_importing_the_package_does_not_import_polars_and_starts_no_thread() -> 
 def test_what_is_no_cache_is_not_opened(tmp_path: Path) -> None:
     with pytest.raises(NotPublishedError, match=str(tmp_path)):
         Dataset.open(tmp_path)
+
+
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+def test_files_are_read_as_asked_for_and_edits_go_on_so(pets: Path, io: Literal["mmap", "pread"]) -> None:
+    dataset = Dataset.open(pets, io=io).filter(pl.col("label") == 0).with_columns(n=pl.col("label") + 1)
+    assert [cache.io for cache in dataset.caches] == [io]
+    assert dataset.metadata["n"].to_list() == [1] * LABELS.count(0)
+    assert [sample["image"][0, 0] for sample in (dataset[0], dataset[-1])] == [1, 11]
+    batch = next(iter(Loader(dataset, 6, order="sequential", fields=["caption"])))
+    assert batch["caption"] == [f"number {i}" for i, label in enumerate(LABELS) if label == 0]
+    with pytest.raises(ValueError, match="'auto', 'mmap' or 'pread'"):
+        Dataset.open(pets, io="read")  # type: ignore[arg-type]  # a word that there is not
 
 
 def test_one_sample_holds_fields_metadata_and_extra_columns(dataset: Dataset) -> None:

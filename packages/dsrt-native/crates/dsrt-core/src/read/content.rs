@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use super::directory::Directory;
+use super::directory::{Directory, map};
 use super::file::check_header;
 use super::io::Access;
 use super::kept::Key;
@@ -34,7 +34,7 @@ impl Content {
     ) -> Result<Self> {
         match access {
             Access::Mmap => {
-                let map = directory.map(&name, bytes)?;
+                let map = map(&directory.open_regular(&name, bytes)?, &name, bytes)?;
                 check_header(&name, &map, &header)?;
                 Ok(Self::Mapped(Arc::new(map)))
             }

@@ -111,26 +111,12 @@ impl Directory {
         }
     }
 
-    /// Maps a file of that length, at least 1 byte (R030).
-    pub(super) fn map(&self, name: &str, bytes: u64) -> Result<Mmap> {
-        let file = self.open_regular(name, bytes)?;
-        let length =
-            usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
-        // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
-        // the format and not of the operating system: bytes that change all the same are other bytes, which every
-        // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
-        // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
-        // documented behaviour and not undefined.
-        let map = unsafe { MmapOptions::new().len(length).map(&file) };
-        map.map_err(|e| Error::io(format!("cannot map {name}"), e))
-    }
-
     /// Opens a file of that length (R030).
     pub(crate) fn open_regular(&self, name: &str, bytes: u64) -> Result<File> {
         let file = self.open_file(name)?.ok_or_else(|| absent(name))?;
-        let stat = fstat(&file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
-        check_stat(name, &stat, bytes)?;
-        Ok(File::from(file))
+        let file = File::from(file);
+        check_length(&file, name, bytes)?;
+        Ok(file)
     }
 
     /// Opens for reading without waiting, so that a pipe in the place of a file does not block for ever.
@@ -142,6 +128,24 @@ impl Directory {
             Err(error) => Err(Error::io(format!("cannot open {name}"), error.into())),
         }
     }
+}
+
+/// Maps a file of that length, at least 1 byte.
+pub(super) fn map(file: &File, name: &str, bytes: u64) -> Result<Mmap> {
+    let length = usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
+    // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
+    // the format and not of the operating system: bytes that change all the same are other bytes, which every
+    // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
+    // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
+    // documented behaviour and not undefined.
+    let map = unsafe { MmapOptions::new().len(length).map(file) };
+    map.map_err(|e| Error::io(format!("cannot map {name}"), e))
+}
+
+/// Checks that an open file has that length (R030).
+pub(super) fn check_length(file: &File, name: &str, bytes: u64) -> Result<()> {
+    let stat = fstat(file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
+    check_stat(name, &stat, bytes)
 }
 
 fn is_regular(stat: &Stat) -> bool {

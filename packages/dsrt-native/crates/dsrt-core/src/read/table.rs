@@ -1,6 +1,7 @@
 //! The metadata table of a cache: opened at first use, proven and checked as far as it is read.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -10,7 +11,7 @@ use once_cell::race::OnceBox;
 
 use super::cache::METADATA;
 use super::content::ReadFile;
-use super::directory::Directory;
+use super::directory::{Directory, check_length, map};
 use super::io::Access;
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
@@ -24,6 +25,8 @@ use crate::format::names::WEIGHT;
 pub struct Table {
     path: Arc<str>,
     rows: u64,
+    /// The file, if it is mapped.
+    mapped: Option<File>,
     chunks: Chunks,
     outline: Outline,
     schema: SchemaRef,
@@ -45,8 +48,12 @@ impl Table {
             let outline = Outline { columns: Vec::new(), blocks: Vec::new() };
             return Ok(Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), outline));
         };
+        let mut mapped = None;
         let chunks = match access {
-            Access::Mmap => Chunks::new(Bytes::from_owner(directory.map(METADATA, entry.bytes)?), &entry.chunks),
+            Access::Mmap => {
+                let file = mapped.insert(directory.open_regular(METADATA, entry.bytes)?);
+                Chunks::new(Bytes::from_owner(map(file, METADATA, entry.bytes)?), &entry.chunks)
+            }
             Access::Pread => {
                 let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
                 let read = move |from, out: &mut [u8]| file.read(from, out);
@@ -54,7 +61,8 @@ impl Table {
             }
         };
         let fields = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
-        Self::new(path, manifest.samples, chunks, &fields)
+        let table = Self::new(path, manifest.samples, chunks, &fields)?;
+        Ok(Self { mapped, ..table })
     }
 
     /// The table in a file, of which there must be so many rows and no column is called as one of `fields`. Reads its
@@ -73,6 +81,7 @@ impl Table {
         Self {
             path: path.clone(),
             rows,
+            mapped: None,
             schema: arrow_schema(&outline.columns),
             layouts: outline.blocks.iter().map(|_| OnceBox::new()).collect(),
             batches: OnceBox::new(),
@@ -112,7 +121,17 @@ impl Table {
     /// mapped: nothing is copied that is aligned as Arrow wants it. No batches where there are no columns.
     pub fn batches(&self) -> Result<&[RecordBatch]> {
         let batches = self.batches.get_or_try_init(|| self.read_batches().map(Box::new).map_err(|e| self.place(e)))?;
+        self.check_whole().map_err(|e| self.place(e))?;
         Ok(batches)
+    }
+
+    /// Checks that nothing of the file was cut off (R030). To be asked after values were taken from it: where a mapped
+    /// file ends within a page, the rest of that page reads as zeros, and chunks are proven once.
+    pub(super) fn check_whole(&self) -> Result<()> {
+        match &self.mapped {
+            Some(file) => check_length(file, METADATA, self.chunks.len()),
+            None => Ok(()),
+        }
     }
 
     fn read_batches(&self) -> Result<Vec<RecordBatch>> {

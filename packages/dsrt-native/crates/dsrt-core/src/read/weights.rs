@@ -42,6 +42,7 @@ impl Table {
                 Ok(())
             })?;
         }
+        self.check_whole()?;
         Ok(Some(weights.into()))
     }
 

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use dsrt_core::Kind;
-use dsrt_core::read::{Access, Cache, Io, OnDamage};
+use dsrt_core::read::{Access, Cache, Io, MetadataSource, OnDamage};
 
-use crate::support::{copy, example, gather_field, records};
+use crate::support::{copy, example, gather_field, gather_source, records};
 
 const FIELDS: [&str; 5] = ["image", "feat", "tokens", "jpeg", "caption"];
 const ALL: [u64; 5] = [0, 1, 2, 3, 4];
@@ -96,4 +96,24 @@ fn there_is_no_view_of_a_file_that_is_not_mapped() {
     assert_eq!(cache.access(), Access::Pread);
     assert!(cache.slice(0, 0, 2).unwrap().is_none());
     assert!(Cache::open(&example("demo"), true).unwrap().slice(0, 0, 2).unwrap().is_some());
+}
+
+#[test]
+fn mapped_metadata_that_is_cut_off_gives_no_zeros() {
+    let directory = copy(&example("demo"));
+    let cache = Cache::open(directory.path(), true).unwrap();
+    let label = || {
+        let source = MetadataSource::new([cache.clone()].into(), "label")?;
+        gather_source("label", Box::new(source), &ALL, OnDamage::Mask).map(|batch| records(&batch))
+    };
+    let table = cache.table().unwrap();
+    assert_eq!(label().unwrap(), ALL.map(|n| n.to_ne_bytes().to_vec()));
+    // Within its first page the map goes on, and what was cut off reads as zeros.
+    let file = File::options().write(true).open(directory.path().join("metadata.arrow")).unwrap();
+    file.set_len(100).unwrap();
+    let error = label().unwrap_err();
+    assert_eq!((error.kind(), error.rule_number()), (Kind::Data, Some(30)), "{error}");
+    assert_eq!(error.place().field.as_deref(), Some("label"));
+    assert_eq!(table.is_null(0, 1).unwrap_err().rule_number(), Some(30));
+    assert!(table.batches().is_err());
 }

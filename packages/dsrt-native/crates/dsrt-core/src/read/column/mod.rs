@@ -86,6 +86,15 @@ impl Column<'_> {
         Ok(Cell { table, layout, row })
     }
 
+    /// Checks, after all values were taken, that no file was cut off meanwhile (R030).
+    fn check_whole(&self) -> Result<()> {
+        for (table, cache) in self.tables.iter().zip(self.source.caches.iter()) {
+            let place = |error: Error| error.while_reading().in_field(&self.source.name).in_cache(cache.path());
+            table.check_whole().map_err(place)?;
+        }
+        Ok(())
+    }
+
     /// The error with its place, as one found by a read.
     fn place(&self, error: Error, id: Id) -> Error {
         let mut error = error.while_reading().in_field(&self.source.name).at_sample(id.sample);

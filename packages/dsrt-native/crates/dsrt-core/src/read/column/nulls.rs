@@ -20,6 +20,7 @@ impl Table {
     /// Whether a value of a column is null. Only the chunk that says so is read.
     pub fn is_null(&self, column: usize, row: u64) -> Result<bool> {
         let cell = self.locate(column, row).map(|(layout, row)| Cell { table: self, layout, row });
-        cell.and_then(|cell| cell.is_null()).map_err(|error| self.place(error.at_sample(row)))
+        let null = cell.and_then(|cell| cell.is_null());
+        null.and_then(|null| self.check_whole().map(|()| null)).map_err(|error| self.place(error.at_sample(row)))
     }
 }

@@ -65,6 +65,7 @@ impl Planned for Numbers<'_> {
                 nulls += 1;
             }
         }
+        self.column.check_whole()?;
         if nulls > 0 {
             return Err(self.refuse_nulls(nulls, first));
         }

@@ -72,6 +72,7 @@ impl Planned for Strings<'_> {
                 rest = after;
             }
         }
+        self.column.check_whole()?;
         let lengths = self.views.iter().map(|view| view.map_or(0, |view| view.content.len));
         fill_offsets(self.offsets.of_mut(buffer)?, lengths);
         if let Some(valid) = self.valid {
