@@ -20,7 +20,7 @@ from .caches import FILES, open_all, questions
 from .changes import CUTS
 
 GOOD, WRONG = 0, 3
-RULES = ("R030", "R032", "R033", "R039")
+RULES = ("R030", "R032", "R033", "R039", "R041", "R042")
 
 
 def ends(kind: str, copies: list[tuple[str, str, str]]) -> None:
