@@ -107,6 +107,68 @@ def in_batch(place: int, code: str, value: int) -> Callable[[bytearray], bytearr
     return lambda content: put(batch_at(content) + place, code, value)(content)
 
 
+def slot_at(content: bytearray, table: int, slot: int) -> int:
+    """Where a field of the table at `table` stands."""
+    directory = table - int.from_bytes(content[table : table + 4], "little", signed=True)
+    return table + int.from_bytes(content[directory + 4 + 2 * slot :][:2], "little")
+
+
+def followed(content: bytearray, at: int) -> int:
+    return at + int.from_bytes(content[at : at + 4], "little")
+
+
+def to_itself(*slots: int, element: int | None = None) -> Callable[[bytearray], bytearray]:
+    """Lets the last of these fields, from the footer's root on, refer to its own place: an empty vector."""
+
+    def change(content: bytearray) -> bytearray:
+        table = followed(content, footer_at(content))
+        for slot in slots[:-1]:
+            table = followed(content, slot_at(content, table, slot))
+        if element is not None:
+            table = followed(content, table + 4 + 4 * element)
+            return put(slot_at(content, table, COLUMN_CHILDREN), "I", 0)(content)
+        return put(slot_at(content, table, slots[-1]), "I", 0)(content)
+
+    return change
+
+
+FOOTER_SCHEMA, FOOTER_DICTIONARIES, SCHEMA_FIELDS, COLUMN_CHILDREN = 1, 2, 1, 5
+for name, change in {
+    "footer, dictionaries refer to their own place": to_itself(FOOTER_DICTIONARIES),
+    "footer, children of a column refer to their own place": to_itself(
+        FOOTER_SCHEMA, SCHEMA_FIELDS, COLUMN_CHILDREN, element=0
+    ),
+}.items():
+    add(name, file(change))
+
+
+# The first message, which libraries pass over because the footer says the same.
+def message_column(content: bytearray) -> int:
+    """Where the table of the first column begins in the schema message."""
+    schema = followed(content, slot_at(content, followed(content, 16), MESSAGE_HEADER))
+    return followed(content, followed(content, slot_at(content, schema, SCHEMA_FIELDS)) + 4)
+
+
+def unterminated(content: bytearray) -> bytearray:
+    name = followed(content, slot_at(content, message_column(content), 0))
+    content[name + 4 + int.from_bytes(content[name : name + 4], "little")] = 1
+    return content
+
+
+def odd_directory(content: bytearray) -> bytearray:
+    """Lets the type of the first column find its directory one byte behind where it is."""
+    column = message_column(content)
+    kind = followed(content, slot_at(content, column, COLUMN_TYPE))
+    directory = kind - int.from_bytes(content[kind : kind + 4], "little", signed=True)
+    return put(kind, "i", kind - directory - 1)(content)
+
+
+MESSAGE_HEADER, COLUMN_TYPE = 2, 3
+for name, change in {
+    "schema message, a name without its zero": unterminated,
+    "schema message, a directory at an odd place": odd_directory,
+}.items():
+    add(name, file(change))
 for name, change in {
     "footer, root behind its end": in_footer(2**31 - 1),
     "footer, root 2^32 - 1": in_footer(2**32 - 1),

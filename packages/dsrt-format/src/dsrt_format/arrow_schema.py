@@ -47,6 +47,7 @@ def read_schema(schema: Table, fields: Container[str]) -> dict[str, str]:
         raise Violation("R045", "metadata.arrow says that it is big-endian")
     if schema.count(2):
         raise Violation("R045", "the schema of metadata.arrow has custom metadata; write it without")
+    schema.structs(3, "q")  # the features, which nobody asks for and which must make sense
     columns: dict[str, str] = {}
     for column in schema.tables(1):
         raw_name = column.text(0) or b""

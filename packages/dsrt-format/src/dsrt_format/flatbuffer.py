@@ -19,7 +19,8 @@ class Table:
         position: Where the table begins.
 
     Raises:
-        Violation: R042, here and in every method, where an offset leaves the buffer.
+        Violation: R042, here and in every method, where an offset leaves the buffer, is 0 or leads
+            to a number that is not aligned to its size.
     """
 
     def __init__(self, data: memoryview, position: int) -> None:
@@ -28,7 +29,8 @@ class Table:
         self._vtable = position - self._unpack("i", position)
         self._vtable_bytes = self._unpack("H", self._vtable)
         # A vtable begins with its own size and the table's, two bytes each: less is no table at all.
-        if self._vtable_bytes < 4:
+        end = self._vtable + self._vtable_bytes
+        if self._vtable_bytes < 4 or self._vtable_bytes % 2 or end > len(data):
             raise _outside()
 
     @classmethod
@@ -49,7 +51,12 @@ class Table:
     def text(self, field: int) -> bytes | None:
         """Return the bytes of a string, or None if it is absent."""
         found = self._vector(field, 1)
-        return None if found is None else bytes(self._data[found[0] : found[0] + found[1]])
+        if found is None:
+            return None
+        end = found[0] + found[1]
+        if self._unpack("B", end) != 0:
+            raise Violation("R042", "metadata.arrow: a string inside a message does not end with a zero")
+        return bytes(self._data[found[0] : end])
 
     def structs(self, field: int, layout: str) -> list[tuple[Any, ...]]:
         """Return a vector of structs or numbers laid out as `struct` has it; absent is empty."""
@@ -58,6 +65,8 @@ class Table:
         if found is None:
             return []
         start, count = found
+        if start % 8 and layout == "q":
+            raise _outside()
         return list(struct.iter_unpack("<" + layout, self._data[start : start + count * size]))
 
     def tables(self, field: int) -> list["Table"]:
@@ -91,18 +100,23 @@ class Table:
         return start + 4, count
 
     def _follow(self, at: int) -> int:
-        return at + self._unpack("I", at)
+        offset = self._unpack("I", at)
+        # No writer makes it, and libraries differ in whether it is an empty vector or damage.
+        if offset == 0:
+            raise Violation("R042", "metadata.arrow: an offset inside a message leads to its own place")
+        return at + offset
 
     def _unpack(self, code: str, at: int) -> int:
         return _unpack(self._data, code, at)
 
 
 def _unpack(data: memoryview, code: str, at: int) -> int:
+    size = struct.calcsize("<" + code)
     # A negative offset would count from the end.
-    if at < 0 or at + struct.calcsize("<" + code) > len(data):
+    if at < 0 or at % size or at + size > len(data):
         raise _outside()
     return int(struct.unpack_from("<" + code, data, at)[0])
 
 
 def _outside() -> Violation:
-    return Violation("R042", "metadata.arrow: an offset inside a message leaves the message")
+    return Violation("R042", "metadata.arrow: an offset inside a message leaves it or is not aligned")

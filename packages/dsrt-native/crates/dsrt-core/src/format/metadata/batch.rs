@@ -98,7 +98,13 @@ impl BatchMessage {
 fn header<'a>(message: &Message<'a>) -> Result<RecordBatch<'a>> {
     let batch = message.header_as_record_batch();
     let batch = batch.ok_or_else(|| breach(42, "a block of the footer is not a batch"))?;
-    flatbuffer::whole(batch._tab)?;
+    let references = [
+        RecordBatch::VT_NODES,
+        RecordBatch::VT_BUFFERS,
+        RecordBatch::VT_COMPRESSION,
+        RecordBatch::VT_VARIADICBUFFERCOUNTS,
+    ];
+    flatbuffer::whole(batch._tab, &references)?;
     Ok(batch)
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_ipc::{DateUnit, Endianness, Field, Precision, Schema, TimeUnit as ArrowUnit, Type};
+use arrow_ipc::{DateUnit, Endianness, Field, Precision, Schema, TimeUnit as ArrowUnit, Timestamp, Type};
+use flatbuffers::VOffsetT;
 
 use super::breach;
 use super::flatbuffer::whole;
@@ -11,9 +12,13 @@ use crate::dtype::{ColumnType, DType, TimeUnit};
 use crate::error::Result;
 use crate::format::names::is_column_name;
 
+/// What a column refers to.
+const REFERENCES: [VOffsetT; 5] =
+    [Field::VT_NAME, Field::VT_TYPE_, Field::VT_DICTIONARY, Field::VT_CHILDREN, Field::VT_CUSTOM_METADATA];
+
 /// The columns of a verified schema. `fields` are the names of the payload fields, which no column may have.
 pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(Arc<str>, ColumnType)>> {
-    whole(schema._tab)?;
+    whole(schema._tab, &[Schema::VT_FIELDS, Schema::VT_CUSTOM_METADATA, Schema::VT_FEATURES])?;
     if schema.endianness() != Endianness::Little {
         return Err(breach(45, "the columns are big-endian"));
     }
@@ -23,9 +28,10 @@ pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(A
     let mut columns = Vec::new();
     let mut names = BTreeSet::new();
     for field in schema.fields().into_iter().flatten() {
-        whole(field._tab)?;
+        whole(field._tab, &REFERENCES)?;
         if let Some(parameters) = field.type_() {
-            whole(parameters)?;
+            let zone: &[_] = if field.type_type() == Type::Timestamp { &[Timestamp::VT_TIMEZONE] } else { &[] };
+            whole(parameters, zone)?;
         }
         let name = field.name().unwrap_or_default();
         if !is_column_name(name) || fields.contains(name) || !names.insert(name) {
