@@ -10,8 +10,7 @@ from tests.rules.case import Case
 from tests.rules.cases import CASES
 from tests.rules.forge import Cache
 from tests.rules.goods import empty, main
-from tests.vectors import own, places
-from tests.vectors.chosen import CHOSEN, CHOSEN_EMPTY, CHOSEN_METADATA
+from tests.vectors import chosen_files, chosen_manifest, chosen_metadata, own, places
 from tests.vectors.model import Bad
 
 _BY_ID = {case.id: case for case in CASES}
@@ -32,13 +31,18 @@ def smaller(case: Case, base: Callable[[], Cache], keep: list[str]) -> Cache:
 def _vectors() -> list[Bad]:
     found = []
     one_shard = functools.partial(main, (5,))
-    for table, base in ((CHOSEN_EMPTY, empty), (CHOSEN, None), (CHOSEN_METADATA, one_shard)):
+    for table, base in (
+        (chosen_manifest.CHOSEN_EMPTY, empty),
+        (chosen_manifest.CHOSEN, None),
+        (chosen_files.CHOSEN, None),
+        (chosen_metadata.CHOSEN, one_shard),
+    ):
         for rule, names in table.items():
             for line in names:
                 name, _, kept = line.partition(" | ")
                 case = _BY_ID[f"{rule} {name}"]
                 keep = kept.split(", ") if kept else [case.field] if case.field else ["x"]
-                if table is CHOSEN_METADATA:
+                if table is chosen_metadata.CHOSEN:
                     keep = [kept or "half", "metadata"]
                 found.append(_bad(case, functools.partial(smaller, case, base or case.base, keep)))
     return found

@@ -19,7 +19,6 @@ from tests.rules.forge import Cache, Field
 LONG = 64 << 10  # what has more bytes than this is expected by its digest
 WORDS = {"utf8_view": "string", "binary_view": "binary", "date32": "date"}
 FILE_RULES = ("R030", "R031", "R039", "R050", "R051")
-MUST_REFUSE = "reader"
 
 
 @dataclass(frozen=True)
