@@ -1,6 +1,6 @@
 """Everything people and CI run on this repository, by the same words.
 
-`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `survival`, `docs`, "tests(native)", …
+`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `survival`, `faults`, "tests(native)", …
 """
 
 from __future__ import annotations
@@ -119,6 +119,13 @@ def survival(session: nox.Session) -> None:
     """A thousand builds killed, and the other disasters of tests/survival, counted: a quarter of an hour."""
     install_ours(session, NEEDS["native"], "pytest")
     session.run("python", "-m", "tests.survival", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Ten thousand faults and three thousand forged caches through every reader, counted: some minutes."""
+    install_ours(session, NEEDS["native"], "pyarrow", *PEERS)
+    session.run("python", "-m", "tests.faults", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,81 @@
+"""The native paths: `dsrt_native.Cache`, mapped and by pread, every record and cell in several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import dsrt_native
+from dsrt_format import SchemaError
+from dsrt_format.errors import FormatError
+from tests.faults.batches import MOST, columns, is_text, judge_batch, records, rows_without_nulls
+from tests.faults.judge import Judge
+from tests.faults.truth import Truth
+
+
+class Native:
+    """Reads by `dsrt_native.Cache`, whose records come mapped or by pread.
+
+    Args:
+        io: ``"mmap"`` or ``"pread"``.
+        verify: False skips the comparison of record checksums.
+    """
+
+    def __init__(self, io: str, *, verify: bool = True) -> None:
+        self._io = io
+        self._verify = verify
+
+    def __call__(self, path: Path, known: Truth, judge: Judge) -> None:
+        cache = None
+        with judge.attempt("open"):
+            cache = dsrt_native.Cache.open(path, verify=self._verify, io=self._io)
+        if cache is None or not judge.count(len(cache)):
+            return
+        with cache:
+            every = range(min(len(cache), MOST))
+            for name, field in cache.fields.items():
+                with judge.attempt("slice", name):
+                    judge.records(name, records(field[:]), "slice")
+                for sample in every:
+                    with judge.attempt("record", name, sample, [("field", name, sample)]):
+                        judge.record(name, sample, field[sample], "record")
+                with judge.attempt("lengths", name):
+                    _judge_lengths(name, field, judge, known)
+            with judge.attempt("gather"):
+                judge_batch(cache.population.gather(every, list(cache.fields)), every, known, judge, "gather")
+            rows = rows_without_nulls(known, len(cache))
+            with judge.attempt("metadata"):
+                for name, values in columns(cache.metadata).items():
+                    judge.cells(name, values, "table")
+            for name in known.columns:
+                with judge.attempt("gather of a column"):
+                    own = rows if name in known.nulls and not is_text(known, name) else every
+                    _gather_column(cache, name, own, judge)
+
+
+def _judge_lengths(name: str, field: Any, judge: Judge, known: Truth) -> None:
+    lengths = field.lengths()
+    for sample in range(min(len(lengths), MOST)):
+        value = judge.seen.get(("field", name, sample)) if not judge.knows else known.fields[name][sample]
+        if value is None:
+            continue
+        if isinstance(value, tuple):
+            expected = 1
+            for axis in value[1]:
+                expected *= axis
+        else:
+            expected = len(value.encode() if isinstance(value, str) else value)
+        if lengths[sample] != expected:
+            judge.fail("silently wrong", f"lengths: {name} {sample} is {lengths[sample]}, not {expected}")
+
+
+def _gather_column(cache: dsrt_native.Cache, name: str, rows: Iterable[int], judge: Judge) -> None:
+    try:
+        batch = cache.population.gather([row for row in rows if row < len(cache)], [name])
+    except (SchemaError, ValueError) as error:
+        # A forged table can lack the column, or have a null where ours has none.
+        if judge.knows or isinstance(error, FormatError):
+            raise
+        return
+    judge.cells(name, list(batch[name]), "gather", rows)
