@@ -1,5 +1,7 @@
 //! A shard file read from its beginning to its end in pieces, each once, with the digest of the body made on the way.
 
+use std::collections::VecDeque;
+
 use blake3::Hasher;
 
 use super::control::Meter;
@@ -10,6 +12,9 @@ use crate::format::shard::HEADER;
 /// Bytes of a piece: large enough for any disk, small enough to stay in a processor's cache while it is checked.
 pub(super) const PIECE: u64 = 1 << 20;
 
+/// How many pieces are on their way from the disk while one is looked at.
+const AHEAD: usize = 3;
+
 /// The file up to `end`, of which one piece is in memory.
 pub(super) struct Pieces<'m, 'c> {
     reader: &'m Reader,
@@ -17,7 +22,8 @@ pub(super) struct Pieces<'m, 'c> {
     end: u64,
     piece: &'m mut Vec<u8>,
     at: u64,
-    next: Option<(u64, Ahead<'m>)>,
+    /// The pieces that are on their way from the disk, by their places.
+    next: VecDeque<(u64, Ahead<'m>)>,
     hash: Option<Hash>,
 }
 
@@ -41,7 +47,7 @@ impl<'m, 'c> Pieces<'m, 'c> {
     ) -> Self {
         piece.clear();
         let hash = hashed.map(|end| Hash { hasher: Hasher::new(), done: HEADER, end });
-        Self { reader, meter, end, piece, at: 0, next: None, hash }
+        Self { reader, meter, end, piece, at: 0, next: VecDeque::new(), hash }
     }
 
     /// The bytes from `from` on that lie in one piece, at most up to `to`. They are at least one, unless `from` is `to`.
@@ -100,6 +106,17 @@ impl<'m, 'c> Pieces<'m, 'c> {
         Ok(self.hash.map(|mut hash| *hash.hasher.update(rest).finalize().as_bytes()))
     }
 
+    /// Lets the disk begin with the pieces from `from` on, so that it has work while this waits for it or computes.
+    fn send_for(&mut self, from: u64) {
+        // What is read counts when it is waited for, and so a bounded rate leaves nothing to be read before.
+        let most = if self.meter.is_bounded() { 0 } else { AHEAD };
+        let mut at = self.next.back().map_or(from, |(place, _)| place + PIECE);
+        while self.next.len() < most && at < self.end {
+            self.next.push_back((at, self.reader.ahead(at..self.end.min(at + PIECE))));
+            at += PIECE;
+        }
+    }
+
     fn seek(&mut self, to: u64) -> Result<()> {
         let target = to - to % PIECE;
         self.hash_to(target)?;
@@ -119,17 +136,18 @@ impl<'m, 'c> Pieces<'m, 'c> {
     fn load(&mut self, at: u64) -> Result<()> {
         let end = self.end.min(at + PIECE);
         let length = end.saturating_sub(at);
-        // One that is not at this place is given back.
-        let ahead = self.next.take().filter(|(place, _)| *place == at);
         self.meter.spend(length)?;
+        // Those that are passed over are given back.
+        while self.next.front().is_some_and(|(place, _)| *place != at) {
+            self.next.pop_front();
+        }
+        let ahead = self.next.pop_front();
+        self.send_for(end);
         self.at = at;
         self.piece.resize(length as usize, 0);
         match ahead {
             Some((_, ahead)) => ahead.read(at, self.piece)?,
             None => self.reader.read(at, self.piece)?,
-        }
-        if end < self.end {
-            self.next = Some((end, self.reader.ahead(end..self.end.min(end + PIECE))));
         }
         if let Some(hash) = &mut self.hash
             && (at..end).contains(&hash.done)
