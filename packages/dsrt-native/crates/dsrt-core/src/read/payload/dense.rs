@@ -50,13 +50,17 @@ impl<'a> Dense<'a> {
     /// and in the batch.
     fn neighbours(&self, place: usize) -> Result<usize> {
         let Some((first, rest)) = self.rows.ids.get(place..).and_then(<[Id]>::split_first) else { return Ok(0) };
+        let follows = |(id, k): &(&Id, u64)| id.cache == first.cache && id.sample == first.sample + k;
+        // At random this is all there is to know.
+        if rest.first().is_none_or(|next| !follows(&(next, 1))) {
+            return Ok(1);
+        }
         let reader = self.readers.of(*first)?;
         if !reader.field()?.is_fixed() {
             return Ok(1);
         }
         let left = reader.left(first.sample)?;
         let most = left.min((TOGETHER / (self.stride as u64).max(1)).max(1));
-        let follows = |(id, k): &(&Id, u64)| id.cache == first.cache && id.sample == first.sample + k;
         Ok(1 + rest.iter().zip(1..most).take_while(follows).count())
     }
 
