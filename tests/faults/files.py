@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 from tests.faults.caches import Specimen
@@ -101,9 +102,10 @@ def directory(random: Random, of: Specimen) -> Fault:
         of.path / name,
     ]
     by = random.choice([b"a file", *SPECIALS, *(LinkTo(str(path)) for path in paths)])
-    fault = Fault(
-        "directory", "directories", f"{by!r} in place of directory {name or 'the cache'}", {name: by}
-    )
+    # Not where this run's caches lie: the words are part of the digest of a run.
+    told = f"a link to {os.path.relpath(by.target, of.path)}" if isinstance(by, LinkTo) else repr(by)
+    what = f"{told} in place of directory {name or 'the cache'}"
+    fault = Fault("directory", "directories", what, {name: by})
     if not name and isinstance(by, LinkTo) and by.target == str(paths[1]):
         fault.build = "old"
     return fault
