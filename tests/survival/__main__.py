@@ -11,7 +11,6 @@ from tests.survival.expected import Expected
 from tests.survival.full_disks import FullDisks
 from tests.survival.interrupts import Interrupter
 from tests.survival.kills import Killer
-from tests.survival.memory import peak
 from tests.survival.merges import Merger
 from tests.survival.nursery import Nursery
 from tests.survival.races import Races
@@ -78,13 +77,6 @@ class Run:
             merger.merge()
         return merger.counts.lines()
 
-    def memory(self) -> list[str]:
-        lines = ["memory: peak resident MiB before the first sample, and at the end"]
-        for count in (10**4, 10**5, 10**6):
-            before, after = peak(self._place / f"memory-{count}", count)
-            lines.append(f"  {count:>9,} samples: {before / 2**20:6.1f} {after / 2**20:6.1f}")
-        return lines
-
 
 def main() -> int:
     """Run what is asked for; the status is 1 where a fact did not hold."""
@@ -94,7 +86,6 @@ def main() -> int:
         "interrupts": Run.interrupts,
         "races": Run.races,
         "merges": Run.merges,
-        "memory": Run.memory,
     }
     parser = argparse.ArgumentParser(prog="python -m tests.survival", description=__doc__)
     parser.add_argument("only", nargs="*", choices=[*experiments, []], metavar="|".join(experiments))
