@@ -67,6 +67,16 @@ def test_the_death_of_a_worker_is_an_error_with_code_or_signal_and_request(pool_
                 use()
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_worker_said_before_it_died_counts_where_a_request_finds_it_dead(pool_tasks, method):
+    with Pool(pool_tasks.call, 1, start_method=method) as pool:
+        (member,) = pool._members
+        pool.submit(("die", 3))
+        member.process.join()  # nothing that it said was read until now
+        with pytest.raises(WorkerError, match="exit code 3 while it computed request 0"):
+            pool.submit(("echo", 1))
+
+
 def test_a_kill_says_that_memory_may_be_the_cause(pool_tasks):
     with Pool(pool_tasks.call, 1) as pool:
         pool.submit(("die", signal.SIGKILL))

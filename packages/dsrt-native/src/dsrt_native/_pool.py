@@ -29,7 +29,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import wait
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NoReturn, Self, get_args
 
 from dsrt_format import WorkerError
 from dsrt_native._channel import Message, Packed
@@ -119,7 +119,7 @@ class Pool:
             member.outstanding.append(self._submitted)
             self._submitted += 1
         except ConnectionError:
-            self._fail(death(member))
+            self._hear_out(member)
         except BaseException:
             self.close()
             raise
@@ -211,6 +211,15 @@ class Pool:
             if one in sentinels and sentinels[one] not in spoke:
                 self._fail(death(sentinels[one]))
 
+    def _hear_out(self, member: Member) -> NoReturn:
+        """Fail by the death of a worker that takes no more requests; what it said before tells when."""
+        try:
+            while member.channel.connection.poll():
+                self._arrive(member, member.channel.receive())
+        except (EOFError, ConnectionError):
+            pass
+        self._fail(death(member))
+
     def _arrive(self, member: Member, message: Message) -> None:
         if message.kind == "ready":
             member.ready = True
@@ -224,7 +233,7 @@ class Pool:
             else:
                 self._arrived[ordinal] = member, message
 
-    def _fail(self, error: WorkerError, cause: BaseException | None = None) -> None:
+    def _fail(self, error: WorkerError, cause: BaseException | None = None) -> NoReturn:
         self._failed = error
         self.close()
         raise error from cause
