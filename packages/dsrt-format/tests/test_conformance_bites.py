@@ -143,6 +143,22 @@ def test_an_exception_without_a_rule_is_a_failure() -> None:
     assert problem.message == "the cache was refused with ValueError: what is this?; only R033 may be"
 
 
+class DigestsRefused(ReferenceReader):
+    """It is asked for digests first, and refuses them."""
+
+    def field_digest(self, field: str) -> str | None:
+        raise FormatError("damaged", rule="R033")
+
+    def column_digest(self, name: str) -> str | None:
+        raise FormatError("damaged", rule="R041")
+
+
+def test_digests_that_are_refused_are_wrong_answers_and_no_end_of_the_run() -> None:
+    messages = [problem.message for problem in run(DigestsRefused, only="good/all-kinds")]
+    assert messages[0] == "field 'blob' was refused with R033 (R033: damaged); it must be read"
+    assert all("it must be read" in message for message in messages[:-1])
+
+
 def test_a_reader_that_refuses_what_only_a_validator_judges_fails() -> None:
     def strict(path: str) -> ReferenceReader:
         raise FormatError("unknown files", rule="R053")

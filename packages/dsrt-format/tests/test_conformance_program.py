@@ -110,7 +110,7 @@ def test_the_command_says_what_is_wrong_by_its_exit_code(printed: Callable[[], s
     (tmp_path / "reader.py").write_text("")
     assert main(["--only", "good/empty", sys.executable, str(tmp_path / "reader.py")]) == 1
     assert printed().endswith("it must be read\n1 vectors with wrong answers\n")
-    for arguments in ([], ["no-such-program", "reader.js"]):
+    for arguments in ([], ["no-such-program", "reader.js"], ["--only", "god/*", sys.executable]):
         with pytest.raises(SystemExit) as caught:
             main(arguments)
         assert caught.value.code == 2

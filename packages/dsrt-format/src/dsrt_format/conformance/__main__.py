@@ -46,7 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("which program? For example: node reader.js")
     if shutil.which(options.command[0]) is None:
         parser.error(f"there is no program {options.command[0]!r}")
-    problems = run(Program(options.command, options.timeout), only=options.only)
+    try:
+        problems = run(Program(options.command, options.timeout), only=options.only)
+    except ValueError as error:
+        parser.error(f"{error}; --list prints the names")
     for problem in problems:
         print(problem)
     wrong = len({problem.vector for problem in problems})

@@ -6,7 +6,20 @@ from typing import Literal, TypeAlias, TypedDict
 
 import blake3
 
-__all__ = ["Column", "Digest", "Expected", "Place", "Record", "column_digest", "field_digest"]
+__all__ = [
+    "Column",
+    "Digest",
+    "Expected",
+    "Place",
+    "Record",
+    "Records",
+    "StoredRecord",
+    "column_digest",
+    "field_digest",
+    "problem",
+    "refused",
+    "stored",
+]
 
 Record: TypeAlias = tuple[tuple[int, ...], bytes]
 _NULL = 2**64 - 1

@@ -48,7 +48,12 @@ class Program:
             OSError: It cannot be started.
         """
         try:
-            done = subprocess.run([*self._command, path], capture_output=True, timeout=self._timeout)
+            done = subprocess.run(
+                [*self._command, path],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self._timeout,
+            )
         except subprocess.TimeoutExpired:
             raise ProgramError(f"no end after {self._timeout:g} seconds") from None
         if done.returncode != 0:

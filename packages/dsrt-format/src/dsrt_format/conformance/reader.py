@@ -31,7 +31,10 @@ class CacheReader(Protocol):
 
 @runtime_checkable
 class HasDigests(Protocol):
-    """What a reader may offer beside, so that it need not hand out every record of a large field."""
+    """What a reader may offer beside, so that it need not hand out every record of a large field.
+
+    Both may raise as those of `CacheReader` do.
+    """
 
     def field_digest(self, field: str) -> str | None:
         """Return the digest of all records of a field as `expectation.Digest` makes it, or None."""

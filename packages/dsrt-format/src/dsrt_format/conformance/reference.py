@@ -3,8 +3,8 @@
 ``python -m dsrt_format.conformance.reference CACHE`` shows what another program should print of a cache.
 """
 
+import argparse
 import json
-import sys
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,14 @@ def record_of(value: Any) -> tuple[tuple[int, ...], bytes]:
     return (len(data),), data
 
 
-def main(path: str) -> None:
+def main() -> None:
     """Print a cache as a program under test prints it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dsrt_format.conformance.reference",
+        description="Print what the plain reader reads of a cache.",
+    )
+    parser.add_argument("cache", metavar="CACHE", help="the directory of the cache")
+    path = parser.parse_args().cache
     try:
         reader = ReferenceReader(path)
     except FormatError as error:
@@ -72,4 +78,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
