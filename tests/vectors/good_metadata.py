@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tests.rules.accepted import METADATA
-from tests.rules.arrow_columns import FLOAT, TYPES, Column, Type
+from tests.rules.arrow_columns import FLOAT, TYPES, ZONED, Column, Type
 from tests.rules.arrow_file import ArrowFile
 from tests.rules.flatbuffer import Table, i16
 from tests.rules.forge import Cache, Field, Record, Shard
@@ -41,17 +41,22 @@ BITS = {
 }
 
 
-def ends() -> ArrowFile:
-    """Both ends of every type, null, and what lies between."""
+def between(types: Mapping[str, Type]) -> list[Column]:
+    """Both ends of every type of numbers, null, and what lies between."""
     columns = []
-    for name, kind in TYPES.items():
+    for name, kind in types.items():
         if kind.storage in ("bits", "view") or name in BITS:
             continue
         bits = 8 * int(kind.storage[2:])
         low, high = (0, 2**bits - 1) if kind.storage[1] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         columns.append(Column(name, kind, [low, None, high, 0, 1]))
-    columns.append(Column("bool", TYPES["bool"], [True, None, False, None, True]))
-    return ArrowFile(columns, ROWS)
+    return columns
+
+
+def ends() -> ArrowFile:
+    """The same, and bools."""
+    bools = Column("bool", TYPES["bool"], [True, None, False, None, True])
+    return ArrowFile([*between(TYPES), bools], ROWS)
 
 
 def floats() -> ArrowFile:
@@ -112,6 +117,11 @@ def weights() -> ArrowFile:
 
 
 add("ends", "Both ends of every type of integer, time and date, and nulls.", ends)
+add(
+    "utc",
+    "Both ends of timestamps in UTC of milliseconds and of nanoseconds.",
+    lambda: ArrowFile(between(ZONED), ROWS),
+)
 add("floats", "float32 and float64: -0.0, infinities, NaNs with payloads, the smallest, null.", floats)
 add("strings", "Strings and binaries of up to 12 bytes, which lie in their views, and longer ones.", strings)
 add("nulls", "Nothing but nulls in columns of every type.", nulls)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dsrt_format.conformance.expectation import Digest
-from tests.rules.arrow_columns import TYPES, Type
+from tests.rules.arrow_columns import TYPES, ZONED, Type
 from tests.rules.forge import Cache, Field
 
 LONG = 64 << 10  # what has more bytes than this is expected by its digest
@@ -125,8 +125,9 @@ def bits_of(kind: Type, value: Any) -> str | None:
 
 def column_of(kind: Type, values: list[Any]) -> dict[str, Any]:
     """What is expected of a column."""
+    types = TYPES | ZONED
     name = next(
-        name for name, known in TYPES.items() if (known.number, known.slots) == (kind.number, kind.slots)
+        name for name, known in types.items() if (known.number, known.slots) == (kind.number, kind.slots)
     )
     return {"type": WORDS.get(name, name), "values": [bits_of(kind, value) for value in values]}
 
