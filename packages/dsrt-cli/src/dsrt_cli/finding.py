@@ -123,7 +123,7 @@ def lines(finding: Finding, level: str, part: tuple[int, int]) -> Iterator[dict[
         "problems": count(finding.problems),
         "warnings": count(finding.warnings),
         "samples": None if manifest is None else manifest.num_samples,
-        "bytes": None if manifest is None else sum(length for _, length, _, _ in manifest.files()),
+        "bytes": None if manifest is None else manifest.total_bytes,
         "bytes_read": finding.bytes_read,
         "seconds": round(finding.seconds, 3),
         "message": finding.message,

@@ -11,7 +11,6 @@ from rich.table import Table
 from dsrt_cli.summary import in_words, summary
 from dsrt_cli.terminal import fail, output, printable, size
 from dsrt_format import Manifest, NotPublishedError
-from dsrt_format.entries import Field
 
 __all__ = ["inspect"]
 
@@ -23,7 +22,7 @@ def inspect(
 ) -> None:
     """Describe a cache, or show one of its samples.
 
-    Descriptions come from the manifest and the header of the metadata; payloads are not read. A build beside
+    Descriptions come from the manifest and the schema of the metadata; payloads are not read. A build beside
     it that is not finished is named, with what of it is durable.
     """
     if sample is not None:
@@ -52,9 +51,8 @@ def describe(path: Path) -> dict[str, Any]:
         if unfinished is not None:
             error.add_note(unfinished["message"])
         raise
-    sizes = {field.name: _bytes(field) for field in manifest.fields}
     metadata_bytes = 0 if manifest.metadata is None else manifest.metadata.bytes
-    total = sum(sizes.values()) + metadata_bytes
+    total = manifest.total_bytes
     fields = [
         {
             "name": field.name,
@@ -64,8 +62,8 @@ def describe(path: Path) -> dict[str, Any]:
             "ndim": field.ndim,
             "codec": field.codec,
             "delta": field.delta,
-            "bytes": sizes[field.name],
-            "share": sizes[field.name] / total if total else 0.0,
+            "bytes": field.total_bytes,
+            "share": field.total_bytes / total if total else 0.0,
         }
         for field in manifest.fields
     ]
@@ -104,11 +102,6 @@ def _unfinished(path: Path) -> dict[str, Any] | None:
     if found is None:
         return None
     return {"path": str(found.path), "durable_count": found.durable_count, "message": found.message}
-
-
-def _bytes(field: Field) -> int:
-    dictionary = 0 if field.dictionary is None else field.dictionary.bytes
-    return dictionary + sum(file.bytes for file in field.files)
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -65,9 +65,8 @@ def _read(manifest: Manifest, problems: Sequence[Problem]) -> Table:
         table.add_column(title, justify="right")
     found = Counter(problem.field for problem in problems if problem.kind != "metadata")
     for field in manifest.fields:
-        held = sum(file.bytes for file in field.files)
-        held += 0 if field.dictionary is None else field.dictionary.bytes
-        row = field.name, field.kind, field.dtype, field.codec, f"{len(field.files):,}", size(held)
+        files, held = f"{len(field.files):,}", size(field.total_bytes)
+        row = field.name, field.kind, field.dtype, field.codec, files, held
         _add(table, row, found[field.name])
     if manifest.metadata is not None:
         # Its file is the only one that belongs to no field.

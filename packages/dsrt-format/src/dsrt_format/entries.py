@@ -118,6 +118,11 @@ class Field:
             size *= axis
         return size
 
+    @property
+    def total_bytes(self) -> int:
+        """The lengths of all its files together, the dictionary among them."""
+        return sum(file.bytes for file in self.files) + (self.dictionary.bytes if self.dictionary else 0)
+
     def file_name(self, shard: int) -> str:
         """Return the path of a shard's file inside the cache."""
         return f"fields/{self.name}/{shard:05d}.shard"

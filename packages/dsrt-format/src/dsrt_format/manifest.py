@@ -68,6 +68,11 @@ class Manifest:
             yield METADATA_NAME, self.metadata.bytes, None, None
 
     @property
+    def total_bytes(self) -> int:
+        """The lengths of all those files together."""
+        return sum(length for _, length, _, _ in self.files())
+
+    @property
     def cache_id(self) -> int:
         """The number of the cache in datasets: 63 bits of the digest, 0 to 2^63-1."""
         return int(self.digest[:16], 16) & (2**63 - 1)

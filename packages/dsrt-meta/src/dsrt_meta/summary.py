@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from dsrt_format import DsrtError, Manifest
+from dsrt_format import DsrtError
 
 if TYPE_CHECKING:
     from dsrt_meta.dataset import Dataset
@@ -48,13 +48,7 @@ def _cache(cache: Cache) -> str:
     except (DsrtError, OSError):
         # An open cache works on when its directory is replaced or removed.
         return f"{cache.path}: {len(cache):,} samples, no longer at this path"
-    return f"{manifest.name}: {len(cache):,} samples, {_size(_bytes(manifest))} at {cache.path}"
-
-
-def _bytes(manifest: Manifest) -> int:
-    files = [file.bytes for field in manifest.fields for file in field.files]
-    files += [field.dictionary.bytes for field in manifest.fields if field.dictionary]
-    return sum(files) + (manifest.metadata.bytes if manifest.metadata else 0)
+    return f"{manifest.name}: {len(cache):,} samples, {_size(manifest.total_bytes)} at {cache.path}"
 
 
 def _size(count: float) -> str:
