@@ -12,7 +12,7 @@ LEVELS: tuple[Level, ...] = ("structure", "records", "digests")
 
 def places(problems: list[Problem]) -> list[tuple[Any, ...]]:
     """All of the problems but their messages."""
-    return [(p.rule, p.cache, p.field, p.shard, p.sample, p.kind, p.is_warning) for p in problems]
+    return [(p.rule, p.cache, p.field, p.shard, p.sample, p.kind, p.is_warning, p.unlisted) for p in problems]
 
 
 def differences(path: Path, level: Level, threads: int = 2, parts: int = 1) -> list[str]:

@@ -44,7 +44,7 @@ def test_both_find_nothing_where_there_is_no_cache(tmp_path: Path) -> None:
         assert (
             places(verify(path))
             == places(validate(path))
-            == [("R000", os.fspath(path), None, None, None, "manifest", False)]
+            == [("R000", os.fspath(path), None, None, None, "manifest", False, 0)]
         )
 
 

@@ -147,6 +147,7 @@ def test_of_thousands_of_problems_those_of_one_file_are_one_row(dsrt, tmp_path):
     assert lines[-1] == "and 1,700 more of R033, which are not listed"
     found = dsrt("verify", path, "--json")
     assert len(objects(found, "problem")) == 1004
+    assert [more for p in objects(found, "problem") if (more := p["unlisted"])] == [1700]
     assert objects(found, "summary")[0]["problems"] == 2703
 
 

@@ -79,6 +79,7 @@ def test_a_thousand_problems_per_rule_are_listed_and_the_rest_is_counted_at_the_
         Problem("R053", str(tmp_path / "c"), None, None, None, "3 more are not listed"),
     ]
     assert problems[-1].is_warning
+    assert [p.unlisted for p in problems if p.unlisted] == [500, 3]
     assert MAX_PROBLEMS_PER_RULE == 1000
 
 

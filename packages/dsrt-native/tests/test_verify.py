@@ -80,6 +80,7 @@ def test_of_a_rule_a_thousand_are_listed_and_the_rest_is_counted(write_cache):
     # The last shard has 300 records; what follows them is their index.
     assert [problem.sample for problem in found if problem.rule == "R033"] == [*range(1000), None]
     assert found[-1].message == "500 more are not listed"
+    assert found[-1].unlisted == 500
     assert [(p.rule, p.sample) for p in found] == [
         (p.rule, p.sample) for p in validate(path, level="records")
     ]

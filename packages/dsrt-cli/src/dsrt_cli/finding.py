@@ -1,6 +1,5 @@
 """What `dsrt verify` finds out about one path, and how it is written for scripts."""
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,15 +8,13 @@ from typing import Any, Literal
 
 from dsrt_format import FormatError, Manifest, NotPublishedError, Problem, UnknownVersionError
 
-__all__ = ["WHOLE", "Finding", "Verify", "count", "lines", "look", "unlisted"]
+__all__ = ["WHOLE", "Finding", "Verify", "count", "lines", "look"]
 
 Verify = Callable[[Path, Callable[[int, int], None]], list[Problem]]
 """Checks the cache at a path and reports bytes done and bytes in all on the way."""
 
 WHOLE = (0, 1)
 """The one part of a cache that is not divided."""
-
-_MORE = re.compile(r"(\d+) more are not listed")
 
 
 @dataclass(frozen=True)
@@ -87,16 +84,9 @@ def look(path: Path, verify: Verify, report: Callable[[int, int], None]) -> Find
     )
 
 
-def unlisted(problem: Problem) -> int:
-    """Return how many problems of the same rule are not listed, as the last one of a rule says; else 0."""
-    found = _MORE.fullmatch(problem.message)
-    is_placed = (problem.field, problem.shard, problem.sample) != (None, None, None)
-    return 0 if found is None or is_placed else int(found[1])
-
-
 def count(problems: list[Problem]) -> int:
     """Return how many problems a list stands for, those that are not listed among them."""
-    return sum(unlisted(problem) or 1 for problem in problems)
+    return sum(problem.unlisted or 1 for problem in problems)
 
 
 def lines(finding: Finding, level: str, part: tuple[int, int]) -> Iterator[dict[str, Any]]:
@@ -111,6 +101,7 @@ def lines(finding: Finding, level: str, part: tuple[int, int]) -> Iterator[dict[
             "field": problem.field,
             "shard": problem.shard,
             "sample": problem.sample,
+            "unlisted": problem.unlisted,
             "message": problem.message,
         }
     manifest = finding.manifest

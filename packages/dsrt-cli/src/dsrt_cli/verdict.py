@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from dsrt_cli.finding import WHOLE, Finding, count, unlisted
+from dsrt_cli.finding import WHOLE, Finding, count
 from dsrt_cli.terminal import one_line, output, printable, size
 from dsrt_format import Manifest, Problem
 
@@ -38,7 +38,7 @@ def show(finding: Finding, level: str, part: tuple[int, int]) -> None:
     console.print(f"  {_effort(finding, level, part)}", soft_wrap=True)
     if finding.manifest is not None:
         console.print()
-        console.print(_read(finding.manifest, [p for p in finding.problems if not unlisted(p)]))
+        console.print(_read(finding.manifest, [p for p in finding.problems if not p.unlisted]))
     if finding.problems:
         console.print()
         _show_problems(console, finding.problems)
@@ -86,7 +86,7 @@ def _show_problems(console: Console, problems: Sequence[Problem]) -> None:
     table.add_column("shard", justify="right", no_wrap=True)
     table.add_column("sample", justify="right")
     table.add_column("what was found", overflow="fold")
-    listed = [problem for problem in problems if not unlisted(problem)]
+    listed = [problem for problem in problems if not problem.unlisted]
     groups = [[problem] for problem in listed] if len(listed) <= _MOST_SINGLE else _grouped(listed)
     for group in groups[:_MOST_ROWS]:
         first = group[0]
@@ -99,7 +99,7 @@ def _show_problems(console: Console, problems: Sequence[Problem]) -> None:
     if more := sum(len(group) for group in groups[_MOST_ROWS:]):
         console.print(f"and {more:,} more, which --json lists", soft_wrap=True)
     for problem in problems:
-        if more := unlisted(problem):
+        if more := problem.unlisted:
             console.print(f"and {more:,} more of {problem.rule}, which are not listed", soft_wrap=True)
 
 
@@ -124,7 +124,7 @@ def _samples(group: Sequence[Problem]) -> str:
 
 def _show_warnings(console: Console, warnings: Sequence[Problem]) -> None:
     console.print("warnings, which do not make the cache unsound:", style="yellow", soft_wrap=True)
-    for problem in [problem for problem in warnings if not unlisted(problem)][:_MOST_WARNINGS]:
+    for problem in [problem for problem in warnings if not problem.unlisted][:_MOST_WARNINGS]:
         console.print(f"  {problem.rule}  {one_line(problem.message)}", soft_wrap=True)
     if (more := count(list(warnings)) - _MOST_WARNINGS) > 0:
         console.print(f"  and {more:,} more", soft_wrap=True)

@@ -125,6 +125,7 @@ class Cache:
 
         Raises:
             StaleCacheError: Another cache lies at the path by now.
+            NotPublishedError: None does.
         """
         manifest = Manifest.load(self._path)
         if manifest.digest != self._native.digest:

@@ -3,21 +3,19 @@
 import math
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import get_args
 
-from dsrt_format.validate import Problem
+from dsrt_format.validate import Level, Problem
 from dsrt_native import _native
 from dsrt_native.arguments import callback, whole
 
 __all__ = ["verify"]
 
-_LEVELS = ("structure", "records", "digests")
-
 
 def verify(
     path: str | os.PathLike[str],
     *,
-    level: Literal["structure", "records", "digests"] = "digests",
+    level: Level = "digests",
     part: tuple[int, int] = (0, 1),
     rate: float | None = None,
     threads: int | None = None,
@@ -44,8 +42,9 @@ def verify(
             ends the run and comes up.
 
     Returns:
-        The problems in the order of the files, whatever the threads; an empty list is a sound cache. Of each
-        rule at most 1,000 are listed; a last one, without a place, says how many more there are.
+        The problems in the order of the files, whatever the threads; a list with nothing but warnings is a
+        sound cache. Of each rule at most 1,000 are listed; a last one, without a place, says how many more
+        there are (`Problem.unlisted`).
 
     Raises:
         OSError: A file that is there cannot be read; the message names it.
@@ -53,8 +52,8 @@ def verify(
         ValueError: A level, part, rate or number of threads that cannot be.
         TypeError: An argument has another type.
     """
-    if level not in _LEVELS:
-        raise ValueError(f"level={level!r}: expected one of {', '.join(map(repr, _LEVELS))}")
+    if level not in get_args(Level):
+        raise ValueError(f"level={level!r}: expected one of {', '.join(map(repr, get_args(Level)))}")
     found = _native.verify(
         path,
         level=level,

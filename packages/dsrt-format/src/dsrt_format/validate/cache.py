@@ -46,7 +46,8 @@ def validate(
         The problems in a fixed order: the manifest by rule; of each field in the manifest's order the
         dictionary and then each shard, the file before its records; metadata; unknown files by path. Nothing
         but warnings, which unknown files are (`Problem.is_warning`), is a sound cache. At most 1,000 per
-        rule are listed; at the end a problem of that rule, without a place, says how many more there are.
+        rule are listed; at the end a problem of that rule, without a place, says how many more there are
+        (`Problem.unlisted`).
 
         After R000 to R006 nothing else is looked at. Files of a field (with R021, the file) that the
         manifest describes wrongly are not opened, and no shard file is if a shard has an impossible number of

@@ -1,5 +1,6 @@
 """What the validator finds: problems, and the list of them with its limit per rule."""
 
+import re
 from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ Level = Literal["structure", "records", "digests"]
 """How much the validator looks at; each level finds all that the one before it finds."""
 
 Kind = Literal["manifest", "file", "dictionary", "record", "metadata", "unknown"]
+
+_UNLISTED = re.compile(r"([0-9]+) more are not listed")
 
 _FILE_RULES = frozenset({"R030", "R031", "R039", "R050", "R051"})
 
@@ -64,6 +67,13 @@ class Problem:
     def is_warning(self) -> bool:
         """Whether readers ignore what was found (R053): a cache with nothing but warnings is sound."""
         return self.rule == "R053"
+
+    @property
+    def unlisted(self) -> int:
+        """How many problems of its rule this one stands for, as the last of a long list does; else 0."""
+        is_placed = (self.field, self.shard, self.sample) != (None, None, None)
+        found = _UNLISTED.fullmatch(self.message)
+        return 0 if found is None or is_placed else int(found[1])
 
 
 class Report:
