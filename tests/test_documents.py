@@ -51,6 +51,16 @@ def test_readme_is_short_and_its_links_exist():
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+def test_readme_names_every_guide_every_why_and_every_session():
+    text = (ROOT / "README.md").read_text()
+    pages = [page for part in ("how-to", "reference", "why") for page in (ROOT / "docs" / part).glob("*.md")]
+    assert [page.name for page in pages if f"({page.relative_to(ROOT)})" not in text] == []
+    sessions = re.findall(r"^@nox\.session.*?^def (\w+)", (ROOT / "noxfile.py").read_text(), re.M | re.S)
+    named = re.findall(r"\w+", text.partition("## Working on it")[2])
+    assert len(sessions) > 10
+    assert [name for name in sessions if name not in named] == []
+
+
 @pytest.mark.parametrize(
     ("package", "page"),
     [
