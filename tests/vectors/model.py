@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dsrt_format.conformance.expectation import Digest
+from dsrt_format.conformance.expectation import Records, field_digest, stored
 from tests.rules.arrow_columns import TYPES, ZONED, Type
 from tests.rules.forge import Cache, Field
 
@@ -96,20 +96,12 @@ def record_of(value: Any) -> tuple[tuple[int, ...], bytes]:
     return (len(content),), content
 
 
-def records_of(item: Field, spoilt: set[int]) -> dict[str, Any]:
+def records_of(item: Field, spoilt: set[int]) -> Records:
     """What is expected of a field; None for each spoilt sample."""
     records = [record_of(value) for value in item.values]
     if not spoilt and sum(len(content) for _, content in records) > LONG:
-        digest = Digest()
-        for shape, content in records:
-            digest.add(shape, content)
-        return {"blake3": digest.hexdigest()}
-    return {
-        "records": [
-            None if sample in spoilt else {"shape": list(shape), "hex": content.hex()}
-            for sample, (shape, content) in enumerate(records)
-        ]
-    }
+        return {"blake3": field_digest(records)}
+    return stored(None if sample in spoilt else record for sample, record in enumerate(records))
 
 
 def bits_of(kind: Type, value: Any) -> str | None:
