@@ -10,6 +10,8 @@ pub mod dtype;
 pub mod error;
 pub mod field;
 pub mod format;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod load;
 pub mod order;
 pub mod outcome;

@@ -112,6 +112,28 @@ fn from_line(line: &[u8]) -> Option<Value> {
     Value::parse(json).ok()
 }
 
+/// What fuzzing needs of a journal that lies in memory.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz {
+    use super::{Line, Value};
+    use crate::write::sealed::Sealed;
+
+    /// What the good lines say and where each ends, and what sound lines behind say.
+    pub(crate) fn lines(bytes: &[u8]) -> (Vec<(Value, u64)>, Vec<Value>) {
+        let found = super::lines(bytes);
+        (found.good.into_iter().map(|Line { value, end }| (value, end)).collect(), found.behind)
+    }
+
+    /// The line that says this. One that says what is sealed is written from that.
+    pub(crate) fn again(value: &Value) -> Vec<u8> {
+        let sealed = Sealed::from_json(value).map(|sealed| (sealed.to_json(), sealed));
+        if let Some((written, sealed)) = sealed {
+            assert_eq!(Sealed::from_json(&written), Some(sealed));
+        }
+        super::to_line(value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

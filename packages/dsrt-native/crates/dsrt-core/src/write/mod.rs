@@ -30,7 +30,7 @@ mod encode;
 mod file;
 mod hold;
 mod jobs;
-mod journal;
+pub(crate) mod journal;
 mod lock;
 mod merge;
 mod metadata;

@@ -1,0 +1,6 @@
+//! Header and index of a shard.
+#![no_main]
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+fuzz_target!(|given: &[u8]| -> Corpus { if dsrt_core::fuzz::index(given) { Corpus::Keep } else { Corpus::Reject } });

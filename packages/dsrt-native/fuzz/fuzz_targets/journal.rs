@@ -1,0 +1,6 @@
+//! The journal of a writer.
+#![no_main]
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+fuzz_target!(|given: &[u8]| -> Corpus { if dsrt_core::fuzz::journal(given) { Corpus::Keep } else { Corpus::Reject } });
