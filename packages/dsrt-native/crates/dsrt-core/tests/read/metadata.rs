@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryViewArray, Float64Array, Int32Array, RecordBatch, StringViewArray};
-use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_ipc::{Field as ArrowField, MetadataVersion, root_as_footer};
 use arrow_schema::{DataType, Field, Schema};
 use dsrt_core::Kind;
 use dsrt_core::batch::Layout;
@@ -264,4 +264,23 @@ fn column_types_come_from_the_schema() {
         assert_eq!(MetadataSource::new([cache.clone()].into(), name).unwrap().kind(), *kind);
     }
     assert_eq!(table.column("nothing"), None::<(usize, ColumnType)>);
+}
+
+#[test]
+fn parameters_of_an_unknown_type_are_not_followed() {
+    let sound = file(&[rows(false, &WEIGHTS)], plain());
+    let length = sound.len();
+    let footer_length = u32::from_le_bytes(*sound[length - 10..].first_chunk().unwrap()) as usize;
+    let footer_at = length - 10 - footer_length;
+    let column =
+        root_as_footer(&sound[footer_at..length - 10]).unwrap().schema().unwrap().fields().unwrap().get(0)._tab;
+    let place = |slot| footer_at + column.loc() + usize::from(column.vtable().get(slot));
+    let (kind, parameters) = (place(ArrowField::VT_TYPE_TYPE), place(ArrowField::VT_TYPE_));
+    for unknown in [0, 99, 255] {
+        let mut bytes = sound.clone();
+        bytes[kind] = unknown;
+        bytes[parameters..parameters + 4].copy_from_slice(&0x1000_u32.to_le_bytes());
+        let (_directory, cache) = with_metadata(Some(&bytes));
+        assert_eq!(cache.table().err().unwrap().rule_number(), Some(45), "type {unknown}");
+    }
 }

@@ -29,7 +29,9 @@ pub(super) fn columns(schema: &Schema, fields: &BTreeSet<&str>) -> Result<Vec<(A
     let mut names = BTreeSet::new();
     for field in schema.fields().into_iter().flatten() {
         whole(field._tab, &REFERENCES)?;
-        if let Some(parameters) = field.type_() {
+        // The verifier follows no reference to parameters of a type that it does not know: neither must anybody else.
+        let is_known = field.type_type() != Type::NONE && field.type_type().variant_name().is_some();
+        if is_known && let Some(parameters) = field.type_() {
             let zone: &[_] = if field.type_type() == Type::Timestamp { &[Timestamp::VT_TIMEZONE] } else { &[] };
             whole(parameters, zone)?;
         }
