@@ -1,6 +1,7 @@
 """Everything people and CI run on this repository, by the same words.
 
-`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `survival`, `faults`, "tests(native)", …
+`nox` alone is what CI runs. By name: `nox -s dev`, `demo`, `bench`, `survival`, `faults`, `fuzz`,
+"tests(native)", …
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ def lint(session: nox.Session) -> None:
     with session.chdir(CRATES):
         session.run("cargo", "fmt", "--check", external=True)
         session.run("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings", external=True)
+    with session.chdir(CRATES / "fuzz"):
+        session.run("cargo", "fmt", "--check", external=True)
 
 
 @nox.session
@@ -127,6 +130,13 @@ def faults(session: nox.Session) -> None:
     """Ten thousand faults and three thousand forged caches through every reader, counted: some minutes."""
     install_ours(session, NEEDS["native"], "pyarrow", *PEERS)
     session.run("python", "-m", "tests.faults", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz every parser, the engine's and the plain ones: `nox -s fuzz -- SECONDS TARGET`, each a minute."""
+    install_ours(session, ["format[dtypes]"], "pyarrow", "atheris")
+    session.run("python", "-m", "tests.fuzz.session", *session.posargs)
 
 
 @nox.session

@@ -125,9 +125,7 @@ def shard_of_index(data: bytes) -> Shard:
     for _ in range(count % 16 + 1):
         end = 0 if field.kind == "dense" and field.codec == "raw" else given.number(8)
         entries.append(Entry(end, given.number(4), tuple(given.number(8) for _ in range(field.entry_ndim))))
-    return Shard(
-        field, dictionary, entries, given.rest, flipped % 65, bool(flags & 1), bool(flags & 2)
-    )
+    return Shard(field, dictionary, entries, given.rest, flipped % 65, bool(flags & 1), bool(flags & 2))
 
 
 def shard_of_record(data: bytes) -> Shard:
