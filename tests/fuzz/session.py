@@ -63,7 +63,10 @@ def fuzz(name: str, command: list[str], seconds: int) -> bool:
     runs = EXECUTIONS.search(output)
     executions = next(filter(None, runs.groups()), "?") if runs else "?"
     found = sorted(set(finds.iterdir()) - before)
-    print(f"{name:15} {executions:>11} executions {edges:>6} edges {entries:>6} inputs {len(found):>3} finds")
+    print(
+        f"{name:15} {executions:>11} executions {edges:>6} edges {entries:>6} inputs {len(found):>3} finds",
+        flush=True,
+    )
     for path in found:
         print(f"    {path}")
     if ran.returncode and not found:
