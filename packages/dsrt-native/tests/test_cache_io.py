@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -112,25 +111,6 @@ def test_a_loader_reads_by_pread_from_many_threads(path, samples):
             seen.append(int(row))
     loader.close()
     assert sorted(seen) == list(range(23))
-
-
-def test_many_threads_may_read_at_once_by_pread(path, samples, same):
-    cache = Cache.open(path, io="pread")
-    failures = []
-
-    def read(seed):
-        try:
-            for row in np.random.default_rng(seed).integers(0, 23, 40):
-                same(cache[row], samples[row])
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 def run(script):

@@ -98,8 +98,9 @@ def test_a_closed_cache_refuses_to_read(path, samples, same):
     assert len(cache) == 23
 
 
-def test_many_threads_may_use_one_cache_at_once(path, samples, same):
-    cache = Cache.open(path)
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+def test_many_threads_may_use_one_cache_at_once(path, samples, same, io):
+    cache = Cache.open(path, io=io)
     failures = []
 
     def read(seed):

@@ -8,8 +8,13 @@
 //! The layout of the bytes is the same for the fuzz targets of the plain implementation in tests/fuzz, and so all share
 //! one corpus.
 
-// A defect that is found here is told by a panic, which is what a fuzzer looks for.
-#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a defect is told by a panic, which is what a fuzzer looks for"
+)]
 
 mod forge;
 mod given;
