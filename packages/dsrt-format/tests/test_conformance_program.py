@@ -106,10 +106,10 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
 
 def test_the_command_says_what_is_wrong_by_its_exit_code(printed: Callable[[], str], tmp_path: Path) -> None:
     assert main(["--only", "good/empty", *OURS]) == 0
-    assert printed() == "all vectors have the right answers\n"
+    assert printed() == "all 1 answers are right\n"
     (tmp_path / "reader.py").write_text("")
     assert main(["--only", "good/empty", sys.executable, str(tmp_path / "reader.py")]) == 1
-    assert printed().endswith("it must be read\n1 vectors with wrong answers\n")
+    assert printed().endswith("it must be read\n1 of 1 vectors have wrong answers\n")
     for arguments in ([], ["no-such-program", "reader.js"], ["--only", "god/*", sys.executable]):
         with pytest.raises(SystemExit) as caught:
             main(arguments)
@@ -117,3 +117,9 @@ def test_the_command_says_what_is_wrong_by_its_exit_code(printed: Callable[[], s
     printed()
     assert main(["--list"]) == 0
     assert printed().split() == names()
+    assert main(["--list", "--only", "bad/R033*"]) == 0
+    assert printed().split() == [name for name in names() if name.startswith("bad/R033")]
+
+
+def test_no_two_vectors_share_a_name() -> None:
+    assert len(set(names())) == len(names())

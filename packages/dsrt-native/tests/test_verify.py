@@ -40,7 +40,7 @@ def test_a_problem_is_the_validators_own(write_cache):
         ("R033", "vector", 1, 8, "record"),
     ]
     assert found[0].cache == str(path)
-    assert str(found[1]).startswith("R033: the checksum of the record differs")
+    assert str(found[1]).startswith("R033: the checksum of the record is")
 
 
 def test_levels_find_more_and_more(write_cache):

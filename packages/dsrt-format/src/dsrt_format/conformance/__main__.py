@@ -6,7 +6,7 @@ import sys
 
 from dsrt_format.conformance.program import Program
 from dsrt_format.conformance.run import run
-from dsrt_format.conformance.vectors import names
+from dsrt_format.conformance.vectors import matching
 
 _PROTOCOL = """\
 COMMAND is started as COMMAND CACHE for each vector and prints lines of JSON (UTF-8) on its standard output:
@@ -36,24 +36,30 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", action="append", metavar="NAME", help="vectors of this name or pattern; may be repeated"
     )
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one vector (60)")
-    parser.add_argument("--list", action="store_true", help="print the names of the vectors and end")
+    parser.add_argument(
+        "--list", action="store_true", help="print the names of the vectors that would be shown, and end"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the program and its arguments")
     options = parser.parse_args(arguments)
+    try:
+        shown = matching(options.only)
+    except ValueError as error:
+        parser.error(f"{error}; --list alone prints the names of all")
     if options.list:
-        print("\n".join(names()))
+        print("\n".join(shown))
         return 0
     if not options.command:
         parser.error("which program? For example: node reader.js")
     if shutil.which(options.command[0]) is None:
         parser.error(f"there is no program {options.command[0]!r}")
-    try:
-        problems = run(Program(options.command, options.timeout), only=options.only)
-    except ValueError as error:
-        parser.error(f"{error}; --list prints the names")
+    problems = run(Program(options.command, options.timeout), only=options.only)
     for problem in problems:
         print(problem)
     wrong = len({problem.vector for problem in problems})
-    print(f"{wrong} vectors with wrong answers" if wrong else "all vectors have the right answers")
+    if wrong:
+        print(f"{wrong} of {len(shown)} vectors have wrong answers")
+    else:
+        print(f"all {len(shown)} answers are right")
     return 1 if wrong else 0
 
 

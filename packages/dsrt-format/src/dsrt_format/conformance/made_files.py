@@ -44,7 +44,6 @@ def _socket(path: Path) -> None:
 
 
 _INSTEAD: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "missing": ("there is nothing", lambda path: None),
     "directory": ("lies a directory", Path.mkdir),
     "fifo": ("lies a FIFO, which must not block the reader", os.mkfifo),
     "socket": ("lies a socket", _socket),

@@ -1,13 +1,12 @@
 """All vectors before one reader."""
 
-import fnmatch
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dsrt_format.conformance.compare import differences
 from dsrt_format.conformance.reader import OpenCache
-from dsrt_format.conformance.vectors import Vector, each
+from dsrt_format.conformance.vectors import Vector, each, matching
 
 __all__ = ["Problem", "run"]
 
@@ -48,19 +47,8 @@ def run(open_cache: OpenCache, *, only: str | Iterable[str] | None = None) -> li
     Raises:
         ValueError: `only` fits no vector.
     """
-    patterns = [only] if isinstance(only, str) else None if only is None else list(only)
-    found: list[Problem] = []
-    shown = 0
-    for vector in each(lambda name: patterns is None or _fits(name, patterns)):
-        shown += 1
-        found += _problems(vector, open_cache)
-    if not shown:
-        raise ValueError(f"no vector is called {patterns!r}")
-    return found
-
-
-def _fits(name: str, patterns: list[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    shown = frozenset(matching(only))
+    return [problem for vector in each(shown.__contains__) for problem in _problems(vector, open_cache)]
 
 
 def _problems(vector: Vector, open_cache: OpenCache) -> Iterator[Problem]:

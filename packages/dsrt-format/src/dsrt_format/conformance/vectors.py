@@ -1,14 +1,15 @@
 """The vectors: those that are shipped beside this package, and those that are made when they are needed."""
 
+import fnmatch
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dsrt_format.conformance.expectation import Expected
 
-__all__ = ["FOLDER", "Vector", "each", "names"]
+__all__ = ["FOLDER", "Vector", "each", "matching", "names"]
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 """Where the shipped vectors lie."""
@@ -35,6 +36,21 @@ def names() -> list[str]:
 
     shipped = [f"{place.parent.parent.name}/{place.parent.name}" for place in FOLDER.glob("*/*/cache")]
     return sorted([*shipped, *RECIPES])
+
+
+def matching(only: str | Iterable[str] | None) -> list[str]:
+    """Return the names that are, or fit, one of `only`; all names if it is None.
+
+    Raises:
+        ValueError: `only` fits no vector.
+    """
+    if only is None:
+        return names()
+    patterns = [only] if isinstance(only, str) else list(only)
+    found = [name for name in names() if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    if not found:
+        raise ValueError(f"no vector is called {patterns!r}")
+    return found
 
 
 def each(wanted: Callable[[str], bool] = lambda name: True) -> Iterator[Vector]:

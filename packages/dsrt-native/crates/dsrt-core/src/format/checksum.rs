@@ -2,6 +2,8 @@
 
 use crc_fast::{CrcAlgorithm, Digest as Crc};
 
+use crate::error::{Error, Kind, Result};
+
 /// A BLAKE3-256 digest.
 pub type Digest = [u8; 32];
 
@@ -49,6 +51,19 @@ impl Running {
     pub fn end(self, ordinal: u64, shape: &[u8]) -> u32 {
         end(self.0, ordinal, shape)
     }
+}
+
+/// Compares the checksum of a record with the one in its index entry, which is under the key of the file (R033).
+pub fn compare(crc: u32, key: u32, entry: u32) -> Result<()> {
+    let crc = crc ^ key;
+    if crc == entry {
+        return Ok(());
+    }
+    let message = format!(
+        "the checksum of the record is {crc:08x}, its entry says {entry:08x}: it is damaged on the disk or in the copy; \
+         put this file of a replica in its place, or build the cache anew"
+    );
+    Err(Error::rule(Kind::Format, 33, message))
 }
 
 fn end(mut crc: Crc, ordinal: u64, shape: &[u8]) -> u32 {

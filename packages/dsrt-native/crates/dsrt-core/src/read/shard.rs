@@ -189,11 +189,7 @@ impl Shard {
     }
 
     fn verify(&self, stored: &[u8], ordinal: u64, shape: &[u8], crc: u32) -> Result<()> {
-        if checksum::record(stored, ordinal, shape) ^ self.key == crc {
-            return Ok(());
-        }
-        let message = "the checksum of the record differs: it is damaged on the disk or in the copy";
-        Err(Error::rule(Kind::Format, 33, message))
+        checksum::compare(checksum::record(stored, ordinal, shape), self.key, crc)
     }
 }
 

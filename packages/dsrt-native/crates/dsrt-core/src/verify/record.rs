@@ -5,7 +5,7 @@ use super::dictionary::Decoder;
 use super::pieces::Pieces;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
-use crate::format::checksum::Running;
+use crate::format::checksum::{self, Running};
 use crate::format::codec::{check_blocks, check_frame, decode_whole};
 use crate::format::shard::{dense_bytes, record_bytes};
 
@@ -85,11 +85,7 @@ impl<'a> Records<'a> {
 
     /// R033.
     fn compare(&self, crc: Running, entry: &Entry) -> Result<()> {
-        if crc.end(entry.ordinal, entry.shape) ^ self.key == entry.crc {
-            return Ok(());
-        }
-        let message = "the checksum of the record differs: it is damaged on the disk or in the copy";
-        Err(Error::rule(Kind::Format, 33, message))
+        checksum::compare(crc.end(entry.ordinal, entry.shape), self.key, entry.crc)
     }
 
     /// R034, as far as the shape goes.
