@@ -1,26 +1,48 @@
 """The work of one process: a single system on a single case of a suite. It prints one line of JSON.
 
-python -m benchmarks.measure SUITE prepare|measure PEER CASE FOLDER SECONDS [smoke]
+python -m benchmarks.measure about PEER
+python -m benchmarks.measure prepare|measure SUITE JOB, the job as JSON
 """
 
+import importlib
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any, cast
 
-from benchmarks.suite import Job
-from benchmarks.suites import SUITES
+from benchmarks.peer import Cannot, load
+from benchmarks.suite import Job, Suite
 
 
 def main() -> None:
     """Do as the arguments say."""
-    suite, action, peer, case, folder, seconds, *smoke = sys.argv[1:]
-    job = Job(peer, case, Path(folder), float(seconds), bool(smoke))
+    action, what, *job = sys.argv[1:]
+    found: Any
+    try:
+        found = about(what) if action == "about" else work(action, what, *job)
+    except Cannot as reason:
+        found = str(reason)
+    print(f"\n{json.dumps(found)}")
+
+
+def about(peer: str) -> dict[str, str]:
+    """What the report says of a system."""
+    found = load(peer).ABOUT
+    versions = ", ".join(f"{name} {version(name)}" for name in found.distribution.split())
+    return {"versions": versions, "reads": found.reads, "writes": found.writes}
+
+
+def work(action: str, name: str, described: str) -> Any:
+    """A part of a suite."""
+    # This one alone: others may import what does not belong into this process.
+    suite = cast(Suite, importlib.import_module(f"benchmarks.suites.{name}"))
+    values = json.loads(described)
+    job = Job(**values | {"folder": Path(values["folder"])})
     if action == "measure":
-        print(json.dumps(SUITES[suite].measure(job)))
-    else:
-        job.folder.mkdir(parents=True)
-        SUITES[suite].prepare(job)
-        print("{}")
+        return suite.measure(job)
+    job.folder.mkdir(parents=True)
+    return suite.prepare(job)
 
 
 if __name__ == "__main__":

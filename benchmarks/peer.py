@@ -1,7 +1,8 @@
-"""What a peer can do, in the words that the measurements use."""
+"""What a peer is: a module under benchmarks/peers that fills five functions."""
 
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -10,7 +11,11 @@ import numpy.typing as npt
 
 from benchmarks.workload import Batch, Workload
 
-Row: TypeAlias = tuple[npt.NDArray[np.generic], dict[str, Any]]
+Array: TypeAlias = npt.NDArray[np.generic]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Transform: TypeAlias = Callable[[Batch], Batch]
+
+Row: TypeAlias = tuple[Array, dict[str, Any]]
 """A sample and its metadata: `number`, an int, and `label`, a str."""
 
 
@@ -18,48 +23,67 @@ class Cannot(Exception):
     """A system has no way to do what it is asked for; the words go into its cell of the report."""
 
 
+@dataclass(frozen=True)
+class About:
+    """What the report says of a system; `distribution` has its packages' names, with a space between them."""
+
+    distribution: str
+    reads: str
+    writes: str
+
+
 class Source(Protocol):
     """Samples by their numbers; it can be pickled."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, number: int) -> npt.NDArray[np.generic]: ...
-
-
-class Reader(Protocol):
-    """One stored workload, opened. What `gather` and `batches` yield is the peer's own kind of batch."""
-
-    def gather(self, numbers: npt.NDArray[np.int64]) -> Any:
-        """The samples of these numbers, in this order, in finished buffers."""
-
-    def batches(self, size: int) -> Iterator[Any]:
-        """Random batches without end, as the peer's loader gives them to a training loop."""
-
-    def numpy(self, batch: Any) -> Batch:
-        """A batch as NumPy sees it, without a copy where the peer can do without."""
+    def __getitem__(self, number: int) -> Array: ...
 
 
 class Peer(Protocol):
-    """A module under benchmarks/peers. Each function may raise `Cannot`."""
+    """The module. Each function may raise `Cannot`; without `config` it does what suits most.
 
-    def write_samples(
-        self, workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path
-    ) -> None:
+    A batch is as NumPy sees it, in memory of its own: no view of a mapped file, not lent until the next one.
+    What only some systems have are further functions, for `optional`: `write_batches`, `write_rows`,
+    `metadata`, `build`, and `samples(handle, *, seed, **config)`, an iteration without batches.
+    """
+
+    ABOUT: About
+
+    SWEEP: Mapping[str, Sequence[Mapping[str, Any]]]
+    """By function, each `config` that is tried, and the fastest is used; without an entry there is one way.
+
+    `layout` stands for those of `write` that decide about reading. `workers` has those of `loop` that show
+    what workers bring. All values go through JSON.
+    """
+
+    def write(self, workload: Workload, samples: Iterable[Array], folder: Path, **config: Any) -> None:
         """Store samples that come one by one, in order, in a folder that is there and empty."""
 
-    def write_batches(self, workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
-        """Store the same from arrays of many samples each."""
+    def open(self, workload: Workload, folder: Path, **config: Any) -> Any:
+        """Open what was stored. The handle is the peer's own affair."""
 
-    def write_rows(self, workload: Workload, rows: Iterable[Row], folder: Path) -> None:
-        """Store samples that come one by one with metadata."""
+    def gather(self, handle: Any, numbers: Numbers) -> Batch:
+        """The samples of these numbers, in this order."""
 
-    def metadata(self, folder: Path) -> dict[str, list[Any]]:
-        """What `write_rows` stored beside the samples, in order, by name."""
+    def loop(
+        self, handle: Any, batch: int, *, seed: int, transform: Transform | None = None, **config: Any
+    ) -> Iterator[Batch]:
+        """Shuffled batches of its own loader, without end; each through `transform`, where that is best."""
 
-    def build(self, workload: Workload, source: Source, folder: Path, workers: int) -> None:
-        """Store the samples of a source that is worth so many processes; with none, in this one."""
+    def draw(
+        self,
+        order: str,
+        rows: int,
+        batch: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        seed: int = 0,
+        **config: Any,
+    ) -> Callable[[], Numbers]:
+        """Its sampler alone; each call draws `batch` numbers.
 
-    def opened(self, workload: Workload, folder: Path) -> Reader:
-        """Open what was stored, in any of these ways."""
+        `order` is one of sequential, permuted, uniform and weighted.
+        """
 
 
 def load(name: str) -> Peer:
@@ -67,14 +91,26 @@ def load(name: str) -> Peer:
     return cast(Peer, importlib.import_module(f"benchmarks.peers.{name}"))
 
 
-def check(peer: str, workload: Workload, folder: Path) -> None:
+def optional(peer: Peer, function: str) -> Callable[..., Any]:
+    """One of the functions that not every peer has.
+
+    Raises:
+        Cannot: This one has not.
+    """
+    found: Callable[..., Any] | None = getattr(peer, function, None)
+    if found is None:
+        raise Cannot("has nothing for it")
+    return found
+
+
+def check(peer: Peer, workload: Workload, folder: Path) -> None:
     """Read all that was stored.
 
     Raises:
         ValueError: It is not all samples in order, every byte.
     """
-    reader = load(peer).opened(workload, folder)
+    handle = peer.open(workload, folder)
     for first in range(0, workload.samples, workload.batch):
         numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
-        if workload.check(reader.numpy(reader.gather(numbers))) != numbers.tolist():
+        if workload.check(peer.gather(handle, numbers)) != numbers.tolist():
             raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")

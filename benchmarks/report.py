@@ -1,29 +1,52 @@
-"""The figures as Markdown: medians, spread, and how DSRT compares, also where it loses."""
+"""The figures as Markdown: how DSRT compares, also where it loses."""
 
-from benchmarks import table
-from benchmarks.peers import PEERS
-from benchmarks.suite import Results
+from collections.abc import Iterator
+
+from benchmarks import sweep, table
+from benchmarks.record import Record
+from benchmarks.suite import Setting
 from benchmarks.suites import SUITES
 
 
-def markdown(header: dict[str, str], results: dict[str, Results], smoke: bool) -> str:
+def markdown(record: Record) -> str:
     """The whole report."""
     lines = ["# DSRT beside its peers", ""]
-    if smoke:
+    if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
-    lines += [f"- {key}: {value}" for key, value in header.items()]
+    lines += [f"- {key}: {value}" for key, value in record.header.items()]
     lines += ["", "Figures are medians over the rounds; spread is the lowest and the highest round."]
-    for suite, figures in results.items():
-        lines += ["", *SUITES[suite].report(figures, smoke)]
-    lines += ["", "## How each system does it", ""]
-    present = {
-        peer
-        for found in results.values()
-        for case in found.values()
-        for work in case.values()
-        for peer in work
-    }
-    for peer in sorted(present):
-        lines.append(f"- {table.name(peer)} reads: {PEERS[peer].reads}")
-        lines.append(f"- {table.name(peer)} writes: {PEERS[peer].writes}")
+    for suite, results in record.results.items():
+        lines += ["", *SUITES[suite].report(results, record.smoke)]
+    lines += ["", "## What was tried", "", *_tried(record)]
+    lines += ["", "## How each system does it", "", *_systems(record)]
     return "\n".join(lines) + "\n"
+
+
+def _tried(record: Record) -> Iterator[str]:
+    yield "Settings of systems that have a choice, each tried for a short time. **The fastest** was used."
+    yield ""
+    yield from table.head("suite", "case", "work", "system", "settings and their rates", words=5)
+    for suite, cases in record.tried.items():
+        for case, peers in cases.items():
+            for peer, works in peers.items():
+                for work, attempts in works.items():
+                    if len(attempts) > 1:
+                        best = sweep.best(attempts)
+                        shown = "; ".join(
+                            _attempt(setting, rate, setting == best) for setting, rate in attempts
+                        )
+                        yield table.row([suite, case, work, table.name(peer), shown])
+
+
+def _attempt(setting: Setting, rate: float | str, chosen: bool) -> str:
+    text = f"{sweep.told(setting)}: {rate if isinstance(rate, str) else table.digits(rate)}"
+    return f"**{text}**" if chosen else text
+
+
+def _systems(record: Record) -> Iterator[str]:
+    for peer, said in record.systems.items():
+        if isinstance(said, str):
+            yield f"- {table.name(peer)} is not in this run: {said}"
+            continue
+        yield f"- {table.name(peer)} ({said['versions']}) reads: {said['reads']}"
+        yield f"- {table.name(peer)} writes: {said['writes']}"

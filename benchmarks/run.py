@@ -1,113 +1,113 @@
-"""The whole run: store, check, measure in turns, print, and keep the figures."""
+"""The whole run: store, check, try settings, measure in turns, print, and keep the figures."""
 
-import argparse
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from benchmarks.machine import describe, installed
-from benchmarks.peers import PEERS
+from benchmarks import process, sweep
+from benchmarks.command import Plan, plan, refuse_debug_build
+from benchmarks.machine import describe
+from benchmarks.record import Record
 from benchmarks.report import markdown
-from benchmarks.suite import Found, Results
+from benchmarks.suite import Figures, Found, Job, Tried
 from benchmarks.suites import SUITES
-
-ROOT = Path(__file__).parent
-SMOKE_SECONDS, SECONDS = 0.1, 2.0
 
 
 def main() -> None:
-    """Run what the command line asks for."""
-    options = arguments()
+    """Run what the command line asks for; its status is not 0 where something failed."""
+    planned = plan(sys.argv[1:])
     refuse_debug_build()
-    rounds = 1 if options.smoke else options.rounds
-    seconds = SMOKE_SECONDS if options.smoke else SECONDS
     began = datetime.now(UTC)
-    results_folder = ROOT / "results"
-    results_folder.mkdir(exist_ok=True)
+    process.RESULTS.mkdir(exist_ok=True)
     # Beside the results and not in /tmp, which may be memory or too small.
-    data = Path(tempfile.mkdtemp(prefix="data-", dir=results_folder))
-    results: dict[str, Results] = {}
+    data = Path(tempfile.mkdtemp(prefix="stores-", dir=process.RESULTS))
     try:
         header = {"started": began.isoformat(timespec="seconds"), **describe(data)}
-        header["method"] = f"{rounds} rounds, systems in turns, a new process each time"
-        for name in options.suite or SUITES:
-            cases = [case for case in SUITES[name].CASES if case in (options.case or SUITES[name].CASES)]
-            results[name] = run(name, cases, data / name, rounds, seconds, options.smoke)
+        header["method"] = f"{planned.title} run, {planned.rounds} rounds of {planned.seconds} s a figure"
+        record = Record(header, planned.smoke, {peer: presence(peer) for peer in planned.peers})
+        for suite, cases in planned.cases.items():
+            for case in cases:
+                run(suite, case, data, planned, record)
     finally:
         shutil.rmtree(data)
-    text = markdown(header, results, options.smoke)
-    stem = f"{began:%Y%m%d-%H%M%S}{'-smoke' if options.smoke else ''}"
-    (results_folder / f"{stem}.md").write_text(text)
-    (results_folder / f"{stem}.json").write_text(json.dumps({"header": header, "results": results}, indent=1))
+    kept = process.RESULTS / f"{began:%Y%m%d-%H%M%S}{'-smoke' if planned.smoke else ''}"
+    record.save(kept.with_suffix(".json"))
+    text = markdown(record)
+    kept.with_suffix(".md").write_text(text)
     print(text)
-    print(f"\nKept as {results_folder / stem}.md and .json")
+    print(f"\nKept as {kept}.md and .json")
+    if failures := record.failures():
+        sys.exit("\n".join(f"{place}: {reason}" for place, reason in failures.items()))
 
 
-def arguments() -> argparse.Namespace:
-    """The command line."""
-    cases = list(dict.fromkeys(case for suite in SUITES.values() for case in suite.CASES))
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("suite", nargs="*", help=f"only these: {', '.join(SUITES)} (default: all)")
-    parser.add_argument("--smoke", action="store_true", help="tiny data, one round: does it run? no figures")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of every system (default 5)")
-    parser.add_argument("--case", action="append", choices=cases, help="only this; may repeat")
-    options = parser.parse_args()
-    if unknown := set(options.suite) - set(SUITES):
-        parser.error(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
-    return options
-
-
-def refuse_debug_build() -> None:
-    """Figures of an unoptimised engine would be wrong by an order of magnitude, and would be quoted."""
-    import dsrt_native._native
-
-    profile = dsrt_native._native.__build_profile__
-    if profile != "release":
-        sys.exit(f"dsrt-native here is a {profile} build; benchmarks need an optimised one: nox -s bench")
-
-
-def run(suite: str, cases: list[str], data: Path, rounds: int, seconds: float, smoke: bool) -> Results:
-    """The figures of every turn, by case, work and system."""
-    peers = [peer for peer in PEERS if installed(PEERS[peer].distribution)]
-    for absent in set(PEERS) - set(peers):
-        say(f"{absent} is not installed and left out")
-    rounds = min(rounds, SUITES[suite].MOST_ROUNDS)
-    results: Results = {}
-    for case in cases:
-        for peer in peers:
-            say(f"{suite} {case}: {peer} is prepared and checked")
-            process(suite, "prepare", peer, case, data, seconds, smoke)
-        figures: dict[str, dict[str, list[float] | str]] = {}
-        for turn in range(rounds):
-            # The first of a round differs from round to round: a machine that slows down hits all alike.
-            for peer in peers[turn % len(peers) :] + peers[: turn % len(peers)]:
-                say(f"{suite} {case}: round {turn + 1} of {rounds}, {peer}")
-                for work, figure in process(suite, "measure", peer, case, data, seconds, smoke).items():
-                    keep(figures.setdefault(work, {}), peer, figure)
-        results[case] = figures
-        shutil.rmtree(data / case)
-    return results
-
-
-def keep(systems: dict[str, list[float] | str], peer: str, figure: float | str) -> None:
-    """Add the figure of a turn to those before it, or the reason why there is none."""
-    known = systems.setdefault(peer, figure if isinstance(figure, str) else [])
-    if isinstance(known, list) and not isinstance(figure, str):
-        known.append(figure)
-
-
-def process(suite: str, action: str, peer: str, case: str, data: Path, seconds: float, smoke: bool) -> Found:
-    """One system in a process of its own, so that none inherits another's threads and memory."""
-    command = [sys.executable, "-m", "benchmarks.measure", suite, action, peer, case, str(data / case / peer)]
-    command += [str(seconds), *(["smoke"] if smoke else [])]
-    done = subprocess.run(command, cwd=ROOT.parent, stdout=subprocess.PIPE, check=True, text=True)
-    found: Found = json.loads(done.stdout.splitlines()[-1])
+def presence(peer: str) -> dict[str, str] | str:
+    """What the report says of a system, or why it is not in this run."""
+    try:
+        found: dict[str, str] | str = process.run(peer, "about", peer)
+    except process.ProcessError as reason:
+        say(f"{peer} is left out: {reason}")
+        return str(reason)
     return found
+
+
+def run(suite: str, case: str, data: Path, planned: Plan, record: Record) -> None:
+    """The figures of every turn of a case."""
+    figures: Figures = {}
+    tried: dict[str, Tried] = {}
+    jobs: dict[str, Job] = {}
+    absent: dict[str, str] = {}
+    for peer in (peer for peer in planned.peers if isinstance(record.systems[peer], dict)):
+        say(f"{suite} {case}: {peer} is prepared and checked")
+        job = Job(peer, case, data / suite / case / peer, planned.seconds, planned.smoke)
+        found = answer("prepare", suite, job)
+        if isinstance(found, str):
+            absent[peer] = found
+            continue
+        tried[peer] = found
+        best = {work: sweep.best(attempts) for work, attempts in found.items()}
+        jobs[peer] = Job(**vars(job) | {"settings": best})
+    peers = list(jobs)
+    rounds = min(planned.rounds, SUITES[suite].MOST_ROUNDS)
+    for turn in range(rounds):
+        # The first of a round differs from round to round: a machine that slows down hits all alike.
+        first = turn % len(peers) if peers else 0
+        for peer in peers[first:] + peers[:first]:
+            say(f"{suite} {case}: round {turn + 1} of {rounds}, {peer}")
+            found = answer("measure", suite, jobs[peer])
+            if isinstance(found, str):
+                absent[peer] = found
+            else:
+                keep(figures, peer, found)
+    for peer, reason in absent.items():
+        for systems in figures.values():
+            systems[peer] = reason
+    record.results.setdefault(suite, {})[case] = figures
+    record.tried.setdefault(suite, {})[case] = tried
+    shutil.rmtree(data / suite / case, ignore_errors=True)
+
+
+def answer(action: str, suite: str, job: Job) -> Any:
+    """What the process of a job finds, or why it finds nothing."""
+    described = json.dumps(asdict(job) | {"folder": str(job.folder)})
+    try:
+        return process.run(job.peer, action, suite, described)
+    except process.ProcessError as error:
+        return f"{sweep.FAILED}{error}"
+
+
+def keep(figures: Figures, peer: str, found: Found) -> None:
+    """Add the figures of a turn to those before it, or the reasons why there are none."""
+    for work, figure in found.items():
+        systems = figures.setdefault(work, {})
+        known = systems.setdefault(peer, figure if isinstance(figure, str) else [])
+        if isinstance(known, list) and not isinstance(figure, str):
+            known.append(figure)
 
 
 def say(text: str) -> None:

@@ -1,15 +1,26 @@
 """What a suite of measurements is: a module under benchmarks/suites."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+from benchmarks.peer import Cannot
 
 Found: TypeAlias = dict[str, float | str]
 """work -> figure of one turn, or why the system cannot do it."""
 
-Results: TypeAlias = dict[str, dict[str, dict[str, list[float] | str]]]
-"""case -> work -> system -> figures of all turns, or why the system cannot do it."""
+Setting: TypeAlias = dict[str, dict[str, Any]]
+"""function of a peer -> its `config`."""
+
+Tried: TypeAlias = dict[str, list[tuple[Setting, float | str]]]
+"""work -> every setting that was tried, and its rate (the higher the better) or why there is none."""
+
+Figures: TypeAlias = dict[str, dict[str, list[float] | str]]
+"""work -> system -> figures of all turns, or why the system cannot do it."""
+
+Results: TypeAlias = dict[str, Figures]
+"""By case."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +28,7 @@ class Job:
     """What one process does: a single system on a single case.
 
     `folder` is the system's own for this case; it is made by `prepare` and stays until the case is over.
+    `settings` is by work, and what the sweep in `prepare` found to be the fastest.
     """
 
     peer: str
@@ -24,6 +36,18 @@ class Job:
     folder: Path
     seconds: float
     smoke: bool
+    settings: dict[str, Setting | str] = field(default_factory=dict)
+
+    def setting(self, work: str) -> Setting:
+        """The fastest for this work.
+
+        Raises:
+            Cannot: None of them worked.
+        """
+        found = self.settings.get(work, {})
+        if isinstance(found, str):
+            raise Cannot(found)
+        return found
 
 
 class Suite(Protocol):
@@ -33,11 +57,19 @@ class Suite(Protocol):
     """More rounds than this say nothing new."""
 
     @property
-    def CASES(self) -> Iterable[str]:
+    def CASES(self) -> Mapping[str, Any]:
         """What is measured one after another, by name."""
 
-    def prepare(self, job: Job) -> None:
-        """What precedes the first turn: store, and compare with the truth what is not compared in turns."""
+    @property
+    def QUICK(self) -> Iterable[str]:
+        """Those of the cases that a quick run has."""
+
+    def prepare(self, job: Job) -> Tried:
+        """What precedes the first turn: store, compare with the truth, and try the settings.
+
+        Raises:
+            Cannot: The system can do nothing of this case.
+        """
 
     def measure(self, job: Job) -> Found:
         """One turn."""

@@ -1,10 +1,10 @@
 """Cells of the report's tables."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 
-from benchmarks.machine import installed
-from benchmarks.peers import PEERS
+from benchmarks.peers import FULL, QUICK
+from benchmarks.suite import Figures
 
 
 def head(*columns: str, words: int = 2) -> list[str]:
@@ -15,7 +15,12 @@ def head(*columns: str, words: int = 2) -> list[str]:
 
 def row(cells: Sequence[str]) -> str:
     """One line of a table."""
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def systems(present: Collection[str]) -> list[str]:
+    """Those of the systems that are present, in the order of the report."""
+    return [peer for peer in QUICK + FULL if peer in present]
 
 
 def spread(figures: Sequence[float]) -> str:
@@ -29,9 +34,15 @@ def ratio(figures: Sequence[float], others: Sequence[float] | str | None) -> str
     return "" if not others or isinstance(others, str) else f"{median(figures) / median(others):.2f}"
 
 
-def system(peer: str) -> str:
-    """A system and its version."""
-    return f"{name(peer)} {installed(PEERS[peer].distribution)}"
+def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:
+    """The median of a figure, three digits of it, if there is one."""
+    found = figures.get(work, {}).get(peer, "")
+    return found if isinstance(found, str) else digits(median(found) * scale)
+
+
+def digits(figure: float) -> str:
+    """Three digits of a figure, all of those before the point."""
+    return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.3g}"
 
 
 def name(peer: str) -> str:

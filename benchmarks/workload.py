@@ -30,7 +30,7 @@ class Packed:
         return (self.values[start:end] for start, end in pairwise(ends))
 
 
-Batch: TypeAlias = npt.NDArray[np.generic] | Packed
+Batch: TypeAlias = npt.NDArray[np.generic] | Packed | list[npt.NDArray[np.generic]]
 
 
 def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:

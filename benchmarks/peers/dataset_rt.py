@@ -1,6 +1,6 @@
 """dataset-rt: samples are bytes; they are joined here, because a batch is what a training loop needs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ReaderConfig, WriterConfig
 
-from benchmarks.peer import Cannot, Row, Source
+from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Packed, Workload
+
+ABOUT = About(
+    "dataset-rt",
+    "samples are bytes; `get_item` in a loop, as it has no call for many; its iterator, which draws by "
+    "weight, cut into batches; the bytes of a batch are joined into one array; no checksums",
+    "`write_cache` of a source that makes bytes of each array, with 2 threads; its processes are for "
+    "several sources",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {"open": [{"threads": count} for count in (4, 1, 2)]}
 
 
 class _Source:
@@ -32,15 +41,10 @@ def _written(workload: Workload, inputs: Iterable[CacheInput], folder: Path, pro
         raise RuntimeError(f"dataset-rt could not write: {results}")
 
 
-def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
     """One cache; metadata there must be."""
     one = {"one": 1}
     _written(workload, (CacheInput._make((sample.tobytes(), one)) for sample in samples), folder)
-
-
-def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
-    """It has no call for that."""
-    raise Cannot("takes samples one by one")
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
@@ -75,14 +79,14 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 class Dataset:
     """An opened cache."""
 
-    def __init__(self, workload: Workload, folder: Path) -> None:
-        runtime = DatasetRuntime(num_workers=4)
+    def __init__(self, workload: Workload, folder: Path, threads: int) -> None:
+        runtime = DatasetRuntime(num_workers=threads)
         config = ReaderConfig(seed=0, shuffle=True)
         self.dataset = runtime.cached_dataset([folder / "samples"], reader_config=config)
         self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
         self.workload = workload
 
-    def _joined(self, parts: list[bytes]) -> Any:
+    def joined(self, parts: list[bytes]) -> Batch:
         # A bytearray, so that the array can be written to, as the others' can.
         values = np.frombuffer(bytearray().join(parts), self.workload.dtype)
         if not self.workload.ragged:
@@ -90,24 +94,29 @@ class Dataset:
         sizes = np.fromiter(map(len, parts), np.int64, len(parts)) // values.itemsize
         return Packed(values, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]))
 
-    def gather(self, numbers: npt.NDArray[np.int64]) -> Any:
-        """One call a sample."""
-        item, cache_id = self.dataset.get_item, self.cache_id
-        return self._joined([item(cache_id, number).data for number in numbers.tolist()])
 
-    def batches(self, size: int) -> Iterator[Any]:
-        """Its iterators, one after another, cut into batches."""
-        while True:
-            samples = iter(self.dataset)
-            while len(parts := [sample.data for sample in islice(samples, size)]) == size:
-                yield self._joined(parts)
-
-    def numpy(self, batch: Any) -> Batch:
-        """It is that already."""
-        packed: Batch = batch
-        return packed
-
-
-def opened(workload: Workload, folder: Path) -> Dataset:
+def open(workload: Workload, folder: Path, threads: int = 4) -> Dataset:
     """Open the cache."""
-    return Dataset(workload, folder)
+    return Dataset(workload, folder, threads)
+
+
+def gather(opened: Dataset, numbers: Numbers) -> Batch:
+    """One call a sample."""
+    item, cache_id = opened.dataset.get_item, opened.cache_id
+    return opened.joined([item(cache_id, number).data for number in numbers.tolist()])
+
+
+def loop(opened: Dataset, batch: int, *, seed: int, transform: Transform | None = None) -> Iterator[Batch]:
+    """Its iterators, one after another, cut into batches; `seed` is the dataset's."""
+    while True:
+        samples = iter(opened.dataset)
+        while len(parts := [sample.data for sample in islice(samples, batch)]) == batch:
+            joined = opened.joined(parts)
+            yield joined if transform is None else transform(joined)
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """It has none apart from its iterator."""
+    raise Cannot("no sampler apart from its iterator")

@@ -1,6 +1,6 @@
 """DSRT: one cache of one field, with checksums and digests written and verified, as always."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -9,10 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 import dsrt_native
-from benchmarks.peer import Row, Source
+from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
+
+ABOUT = About(
+    "dsrt-native",
+    "`Population.gather`; `Loader(order='permuted')`, all else as it is by default; every record's "
+    "checksum is verified at every read",
+    "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
+    "checksums of records, BLAKE3 of files, everything synced before it is published",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {}
 
 
 def field(workload: Workload) -> Dense | Ragged:
@@ -25,7 +34,7 @@ def field(workload: Workload) -> Dense | Ragged:
     return Dense(workload.dtype, workload.shape, codec=codec)
 
 
-def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
     """One `append` a sample."""
     with CacheWriter(folder / "samples", {"x": field(workload)}) as writer:
         for sample in samples:
@@ -74,27 +83,32 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     return columns
 
 
-class Opened:
-    """An opened cache with all its rows."""
-
-    def __init__(self, folder: Path) -> None:
-        self.population = Population([Cache.open(folder / "samples")])
-
-    def gather(self, numbers: npt.NDArray[np.int64]) -> Any:
-        """Its one call for many records."""
-        return self.population.gather(numbers, ["x"])
-
-    def batches(self, size: int) -> Iterator[Any]:
-        """Its loader, without end."""
-        with Loader(self.population, size, order="permuted", fields=["x"]) as loader:
-            yield from loader.steps()
-
-    def numpy(self, batch: Any) -> Batch:
-        """It is that already."""
-        x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
-        return Packed(x.values, x.offsets) if isinstance(x, RaggedArray) else x
+def open(workload: Workload, folder: Path) -> Population:
+    """All rows of the cache."""
+    return Population([Cache.open(folder / "samples")])
 
 
-def opened(workload: Workload, folder: Path) -> Opened:
-    """Open the cache."""
-    return Opened(folder)
+def _viewed(batch: dict[str, Any]) -> Batch:
+    x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
+    return Packed(x.values, x.offsets) if isinstance(x, RaggedArray) else x
+
+
+def gather(population: Population, numbers: Numbers) -> Batch:
+    """Its one call for many records."""
+    return _viewed(population.gather(numbers, ["x"]))
+
+
+def loop(
+    population: Population, batch: int, *, seed: int, transform: Transform | None = None
+) -> Iterator[Batch]:
+    """Its loader."""
+    with Loader(population, batch, order="permuted", seed=seed, fields=["x"]) as loader:
+        for step in loader.steps():
+            yield _viewed(step) if transform is None else transform(_viewed(step))
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """It has none apart from its loader."""
+    raise Cannot("no sampler apart from the loader")

@@ -1,6 +1,6 @@
 """loaderx: a typed store for each of what belongs to a sample, its gather and its loader."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -12,8 +12,19 @@ from loaderx import Loader
 from loaderx.sampler import Sampler
 from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
-from benchmarks.peer import Cannot, Row, Source
+from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Packed, Workload
+
+ABOUT = About(
+    "loaderx",
+    "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler` with "
+    "its default prefetch of 4; no checksums",
+    "`append` of 4 MiB at once, with zstd 64: faster than other sizes and than all at once; single "
+    "samples are stacked or packed to as much; `data_shards` 4, the default, which was faster than 1 "
+    "and 2; a thread a core, which is its own choice; metadata are stores of their own; no checksums, "
+    "no digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {"loop": [{"workers": count} for count in (1, 0, 2, 4)]}
 
 ROWS_AT_ONCE = 4096
 
@@ -34,7 +45,7 @@ def _chunks(samples: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-def write_samples(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
     """It takes arrays of many samples, and waits until they are written: samples are collected to such."""
     joined = RaggedBatch.from_records if workload.ragged else np.stack
     with _created(workload, folder) as store:
@@ -70,7 +81,7 @@ def build(workload: Workload, source: Source, folder: Path, workers: int) -> Non
     """Processes are for its callers to make."""
     if workers:
         raise Cannot("no processes")
-    write_samples(workload, map(source.__getitem__, range(len(source))), folder)
+    write(workload, map(source.__getitem__, range(len(source))), folder)
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:
@@ -80,32 +91,37 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
         return {"number": np.from_dlpack(numbers[:]).tolist(), "label": texts}
 
 
-class Store:
-    """An opened store."""
-
-    def __init__(self, workload: Workload, folder: Path) -> None:
-        self.store = (Ragged if workload.ragged else Dense).open(folder / "store")
-
-    def gather(self, numbers: npt.NDArray[np.int64]) -> Any:
-        """Its one call for many records."""
-        return self.store.__getitems__(numbers.astype(np.uint64))
-
-    def batches(self, size: int) -> Iterator[Any]:
-        """Its loader with one worker, which was faster than 0, 2 and its default of 4 when tried."""
-        sampler = Sampler(len(self.store), size, Sampler.Mode.CYCLIC, seed=0)
-        with Loader({"x": [self.store]}, sampler, workers=1) as loader:
-            for shards in loader:
-                yield shards[0]["x"]
-
-    def numpy(self, batch: Any) -> Batch:
-        """By DLPack, without a copy."""
-        if isinstance(batch, RaggedBatch):
-            offsets = np.from_dlpack(batch.cu_seqlens).astype(np.int64)
-            return Packed(np.from_dlpack(batch.values), offsets)
-        dense: npt.NDArray[np.generic] = np.from_dlpack(batch)
-        return dense
-
-
-def opened(workload: Workload, folder: Path) -> Store:
+def open(workload: Workload, folder: Path) -> Dense | Ragged:
     """Open the store."""
-    return Store(workload, folder)
+    return (Ragged if workload.ragged else Dense).open(folder / "store")
+
+
+def _viewed(batch: Any) -> Batch:
+    # By DLPack, without a copy.
+    if isinstance(batch, RaggedBatch):
+        return Packed(np.from_dlpack(batch.values), np.from_dlpack(batch.cu_seqlens).astype(np.int64))
+    dense: npt.NDArray[np.generic] = np.from_dlpack(batch)
+    return dense
+
+
+def gather(store: Dense | Ragged, numbers: Numbers) -> Batch:
+    """Its one call for many records."""
+    return _viewed(store.__getitems__(numbers.astype(np.uint64)))
+
+
+def loop(
+    store: Dense | Ragged, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 1
+) -> Iterator[Batch]:
+    """Its loader."""
+    sampler = Sampler(len(store), batch, Sampler.Mode.CYCLIC, seed=seed)
+    with Loader({"x": [store]}, sampler, workers=workers) as loader:
+        for shards in loader:
+            viewed = _viewed(shards[0]["x"])
+            yield viewed if transform is None else transform(viewed)
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """Its sampler."""
+    raise Cannot("not measured yet")

@@ -1,12 +1,12 @@
 """The suites, one a file. A new one: a file as `benchmarks.suite` describes it, and its name here."""
 
 from benchmarks.suite import Suite
-from benchmarks.suites import memory, read, verify, workers, write
+from benchmarks.suites import build, memory, read, verify, write
 
 SUITES: dict[str, Suite] = {
     "read": read,
     "write": write,
     "memory": memory,
-    "workers": workers,
+    "build": build,
     "verify": verify,
 }

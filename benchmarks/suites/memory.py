@@ -9,13 +9,13 @@ from statistics import median
 import numpy as np
 
 from benchmarks import table
-from benchmarks.peer import Row, load
-from benchmarks.peers import PEERS
-from benchmarks.suite import Found, Job, Results
+from benchmarks.peer import Row, load, optional
+from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
 
 MOST_ROUNDS = 3
-CASES = {f"{count:,}": count for count in (10_000, 100_000, 1_000_000)}
+CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
+QUICK = tuple(CASES)[:2]
 SMOKE_SHARE = 100
 
 _CHECKED_ROWS = 1024
@@ -35,21 +35,25 @@ def _metadata(number: int) -> dict[str, int | str]:
     return {"number": number, "label": f"a name of its own for sample {number}"}
 
 
-def prepare(job: Job) -> None:
+def prepare(job: Job) -> Tried:
     """Write everything once and read it back, metadata, too.
 
     Raises:
+        Cannot: The system has no metadata.
         ValueError: What is read is not what was written.
     """
     peer, workload = load(job.peer), _workload(job.case, job.smoke)
-    peer.write_rows(workload, _rows(workload), job.folder)
-    reader = peer.opened(workload, job.folder)
+    optional(peer, "write_rows")(workload, _rows(workload), job.folder)
+    handle = peer.open(workload, job.folder)
     some = np.linspace(0, workload.samples - 1, min(_CHECKED_ROWS, workload.samples)).astype(np.int64)
-    if workload.check(reader.numpy(reader.gather(some))) != some.tolist():
+    if workload.check(peer.gather(handle, some)) != some.tolist():
         raise ValueError("gather gave other samples than asked for")
     metadata = [_metadata(number) for number in range(workload.samples)]
-    if peer.metadata(job.folder) != {name: [each[name] for each in metadata] for name in metadata[0]}:
+    if optional(peer, "metadata")(job.folder) != {
+        name: [each[name] for each in metadata] for name in metadata[0]
+    }:
         raise ValueError("the metadata are not what was written")
+    return {}
 
 
 def measure(job: Job) -> Found:
@@ -61,7 +65,7 @@ def measure(job: Job) -> Found:
     # From proc(5): this sets the peak, VmHWM, to what is resident now, which includes all imports.
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
-    peer.write_rows(workload, _rows(workload), folder)
+    optional(peer, "write_rows")(workload, _rows(workload), folder)
     found: Found = {"peak": (_status("VmHWM") - before) / 2**10}
     shutil.rmtree(folder)
     return found
@@ -81,12 +85,12 @@ def report(results: Results, smoke: bool) -> list[str]:
         "MiB that the process of a build has at its peak (VmHWM) beyond what it has after imports; samples",
         "of 64 bytes with a number and a string each, one by one from a generator.",
         "",
-        *table.head("system", *(f"{case} samples" for case in systems), words=1),
+        *table.head("system", *(case.replace("-", " ") for case in systems), words=1),
     ]
     if smoke:
         lines.insert(2, f"(Here with a {SMOKE_SHARE}th of the samples.)\n")
-    for peer in (peer for peer in PEERS if any(peer in found for found in systems.values())):
+    for peer in table.systems({peer for found in systems.values() for peer in found}):
         cells = [found.get(peer, "") for found in systems.values()]
         shown = [cell if isinstance(cell, str) else f"{median(cell):,.1f}" for cell in cells]
-        lines.append(table.row([table.system(peer), *shown]))
+        lines.append(table.row([table.name(peer), *shown]))
     return lines

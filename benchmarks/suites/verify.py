@@ -10,13 +10,16 @@ from statistics import median
 from typing import Any
 
 from benchmarks import table
+from benchmarks.peer import Cannot
 from benchmarks.peers import FIRST
-from benchmarks.suite import Found, Job, Results
+from benchmarks.store import sized
+from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
 from benchmarks.workloads import READ, WRITTEN
 
 MOST_ROUNDS = 9
 CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "sentences-zstd")}
+QUICK = ("images",)
 
 SHARD_BYTES = 16 << 20
 PIECE = 1 << 20
@@ -35,10 +38,6 @@ def _works() -> dict[str, Callable[[Path], list[Any]]]:
         "verify, digests": partial(verify, level="digests"),
         "dsrt_format.validate, digests": partial(validate, level="digests"),
     }
-
-
-def _workload(case: str, smoke: bool) -> Workload:
-    return CASES[case].shrunk() if smoke else CASES[case]
 
 
 def _files(path: Path) -> list[Path]:
@@ -72,19 +71,20 @@ def _cached() -> float:
     return int(found) / 2**10
 
 
-def prepare(job: Job) -> None:
+def prepare(job: Job) -> Tried:
     """Write the workload; every file is durable then.
 
     Raises:
+        Cannot: It is another system.
         ValueError: The cache is not sound.
     """
     if job.peer != FIRST:
-        return
+        raise Cannot("has no verification")
     from benchmarks.peers import dsrt
     from dsrt_format import validate
     from dsrt_native import CacheWriter, verify
 
-    workload = _workload(job.case, job.smoke)
+    workload = sized(CASES, job.case, job.smoke)
     path = job.folder / "samples"
     fields = {"x": dsrt.field(workload)}
     with CacheWriter(path, fields, shard_bytes=SHARD_BYTES) as writer:
@@ -92,6 +92,7 @@ def prepare(job: Job) -> None:
             writer.append({"x": sample})
     if problems := verify(path) + validate(path):
         raise ValueError(f"{workload.name}: {problems[0]}")
+    return {}
 
 
 def measure(job: Job) -> Found:
@@ -100,8 +101,6 @@ def measure(job: Job) -> Found:
     Raises:
         ValueError: Something is wrong with a cache that is not.
     """
-    if job.peer != FIRST:
-        return {}
     path = job.folder / "samples"
     found: Found = {"bytes": float(sum(file.stat().st_size for file in _files(path)))}
     for name, work in _works().items():
@@ -132,11 +131,11 @@ def report(results: Results, smoke: bool) -> list[str]:
     ]
     for case, figures in results.items():
         if "bytes" in figures:
-            lines += ["", *_section(_workload(case, smoke), figures)]
+            lines += ["", *_section(sized(CASES, case, smoke), figures)]
     return lines
 
 
-def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]]) -> list[str]:
+def _section(workload: Workload, figures: Figures) -> list[str]:
     def of(work: str) -> list[float]:
         found = figures[work][FIRST]
         return [] if isinstance(found, str) else found

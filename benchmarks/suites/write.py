@@ -11,14 +11,16 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks import table
-from benchmarks.peer import Cannot, Peer, check, load
-from benchmarks.peers import FIRST, PEERS
-from benchmarks.suite import Found, Job, Results
+from benchmarks import sweep, table
+from benchmarks.peer import Cannot, Peer, check, load, optional
+from benchmarks.peers import FIRST
+from benchmarks.store import sized
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workload import LEVEL, Batch, Workload
 from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
+QUICK = ("records", "sentences", "sentences-zstd")
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
 SHARED_MEMORY = Path("/dev/shm")
@@ -28,59 +30,63 @@ FIGURES = "memory", "cpu", "disk", "stored"
 _WAYS = {"samples": "samples one by one", "batches": "batches of {} MiB"}
 
 
-def _workload(case: str, smoke: bool) -> Workload:
-    return CASES[case].shrunk() if smoke else CASES[case]
-
-
-def prepare(job: Job) -> None:
-    """Write everything in every way that the system has, and read it back.
+def prepare(job: Job) -> Tried:
+    """Write everything in every way and setting that the system has, and read it back.
 
     Raises:
         ValueError: What is read is not what was written.
     """
-    workload = _workload(job.case, job.smoke)
+    workload = sized(CASES, job.case, job.smoke)
+    peer = load(job.peer)
     batches = list(workload.batches(workload.batch_bytes))
-    for way, write in _ways(load(job.peer), workload, batches).items():
+
+    def rate(way: str, setting: Setting) -> float:
         folder = job.folder / way
         folder.mkdir()
         try:
-            write(folder)
-        except Cannot:
-            continue
-        check(job.peer, workload, folder)
-        shutil.rmtree(folder)
+            began = time.perf_counter()
+            _write(peer, workload, batches, way, setting)(folder)
+            seconds = time.perf_counter() - began
+            check(peer, workload, folder)
+        finally:
+            shutil.rmtree(folder)
+        return workload.bytes / 2**20 / seconds
+
+    return {way: sweep.tried(sweep.settings(peer, "write"), partial(rate, way)) for way in _WAYS}
 
 
 def measure(job: Job) -> Found:
     """Seconds by way and place, seconds of the CPU, and MiB of the files."""
-    workload = _workload(job.case, job.smoke)
+    workload = sized(CASES, job.case, job.smoke)
     peer = load(job.peer)
     batches = list(workload.batches(workload.batch_bytes))
     warming = max(1, int(len(batches) * WARMING_BYTES / workload.bytes))
     found: Found = {}
     with _memory(job, workload) as memory:
-        ways = _ways(peer, workload, batches)
-        for way, write in _ways(peer, workload, batches[:warming]).items():
+        for way in _WAYS:
             try:
+                setting = job.setting(way)
                 # Threads are started and allocators warm, as they are in any build worth a measurement.
-                _timed(write, job.folder / "warming")
+                _timed(_write(peer, workload, batches[:warming], way, setting), job.folder / "warming")
             except Cannot as reason:
                 found |= {f"{way} {figure}": str(reason) for figure in FIGURES}
                 continue
-            in_memory = _timed(ways[way], memory / way)
+            write = _write(peer, workload, batches, way, setting)
+            in_memory = _timed(write, memory / way)
             os.sync()  # what others left to be written does not count here
-            on_disk = _timed(ways[way], job.folder / way, durable=True)
+            on_disk = _timed(write, job.folder / way, durable=True)
             figures = in_memory.seconds, in_memory.cpu, on_disk.seconds, in_memory.stored
             found |= {f"{way} {name}": figure for name, figure in zip(FIGURES, figures, strict=True)}
     return found
 
 
-def _ways(peer: Peer, workload: Workload, batches: list[Batch]) -> dict[str, Callable[[Path], None]]:
-    samples = [sample for batch in batches for sample in batch]
-    return {
-        "samples": partial(peer.write_samples, workload, samples),
-        "batches": partial(peer.write_batches, workload, batches),
-    }
+def _write(
+    peer: Peer, workload: Workload, batches: list[Batch], way: str, setting: Setting
+) -> Callable[[Path], None]:
+    config = setting.get("write", {})
+    if way == "batches":
+        return partial(optional(peer, "write_batches"), workload, batches, **config)
+    return partial(peer.write, workload, [sample for batch in batches for sample in batch], **config)
 
 
 @contextmanager
@@ -133,18 +139,18 @@ def report(results: Results, smoke: bool) -> list[str]:
         "is the ratio to DSRT: above 1 it is faster. *Stored* is the size of all files.",
     ]
     for case, figures in results.items():
-        lines += ["", *_section(_workload(case, smoke), figures)]
+        lines += ["", *_section(sized(CASES, case, smoke), figures)]
     return lines
 
 
-def _section(workload: Workload, figures: dict[str, dict[str, list[float] | str]]) -> list[str]:
+def _section(workload: Workload, figures: Figures) -> list[str]:
     lines = [f"### {workload.heading}{'' if workload.codec == 'raw' else f', level {LEVEL}'}", ""]
     rate = ["spread", "x DSRT"]
     lines += table.head("input", "system", "no syncs", *rate, "CPU", *rate, "durable", *rate, "stored MiB")
     for way, title in _WAYS.items():
         *costs, stored = (figures[f"{way} {figure}"] for figure in FIGURES)
-        for peer in (peer for peer in PEERS if peer in stored):
-            cells = [title.format(workload.batch_bytes >> 20) if peer == FIRST else "", table.system(peer)]
+        for peer in table.systems(stored):
+            cells = [title.format(workload.batch_bytes >> 20) if peer == FIRST else "", table.name(peer)]
             size = stored[peer]
             if isinstance(size, str):
                 lines.append(table.row([*cells, size, *[""] * 9]))

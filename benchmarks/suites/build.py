@@ -10,13 +10,11 @@ import numpy.typing as npt
 
 from benchmarks import table
 from benchmarks.content import noise
-from benchmarks.peer import Cannot, check, load
-from benchmarks.peers import PEERS
-from benchmarks.suite import Found, Job, Results
+from benchmarks.peer import Cannot, check, load, optional
+from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
 
 MOST_ROUNDS = 5
-CASES = ("busy",)
 WORKERS = (0, 1, 2)
 
 _WORKLOAD = Workload(
@@ -29,6 +27,9 @@ _WORKLOAD = Workload(
     content=partial(noise, 1 << 20),
     smoke_samples=64,
 )
+CASES = {"busy": _WORKLOAD}
+QUICK = tuple(CASES)
+
 _TURNS = 60_000
 
 
@@ -48,34 +49,39 @@ class Busy:
         return self.workload.sample(number)
 
 
-def prepare(job: Job) -> None:
+def prepare(job: Job) -> Tried:
     """Build with every number of workers, and read all of it back.
 
     Raises:
+        Cannot: The system has no way to build.
         ValueError: What is read is not what was written.
     """
+    peer = load(job.peer)
+    build = optional(peer, "build")
     workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
     for workers in WORKERS:
         folder = job.folder / str(workers)
         folder.mkdir()
         try:
-            load(job.peer).build(workload, Busy(workload), folder, workers)
+            build(workload, Busy(workload), folder, workers)
         except Cannot:
             continue
-        check(job.peer, workload, folder)
+        check(peer, workload, folder)
         shutil.rmtree(folder)
+    return {}
 
 
 def measure(job: Job) -> Found:
     """Seconds by number of workers, their start and end included."""
     workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
+    build = optional(load(job.peer), "build")
     found: Found = {}
     for workers in WORKERS:
         folder = job.folder / f"measured-{workers}"
         folder.mkdir()
         began = time.perf_counter()
         try:
-            load(job.peer).build(workload, Busy(workload), folder, workers)
+            build(workload, Busy(workload), folder, workers)
             found[str(workers)] = time.perf_counter() - began
         except Cannot as reason:
             found[str(workers)] = str(reason)
@@ -94,7 +100,7 @@ def report(results: Results, smoke: bool) -> list[str]:
     ]
     for figures in results.values():
         lines += table.head("system", *(f"{count} workers" for count in figures), words=1)
-        for peer in (peer for peer in PEERS if peer in figures["0"]):
+        for peer in table.systems(figures["0"]):
             alone = figures["0"][peer]
             cells = []
             for seconds in (systems[peer] for systems in figures.values()):
@@ -102,5 +108,5 @@ def report(results: Results, smoke: bool) -> list[str]:
                     cells.append(str(seconds))
                 else:
                     cells.append(f"{median(seconds):.2f} ({median(alone) / median(seconds):.2f} x)")
-            lines.append(table.row([table.system(peer), *cells]))
+            lines.append(table.row([table.name(peer), *cells]))
     return lines

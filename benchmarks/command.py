@@ -1,0 +1,73 @@
+"""The command line."""
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+
+from benchmarks.peers import FULL, QUICK
+from benchmarks.suites import SUITES
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does. `cases` is by suite."""
+
+    title: str
+    peers: tuple[str, ...]
+    cases: dict[str, list[str]]
+    rounds: int
+    seconds: float
+    smoke: bool
+
+
+def plan(arguments: list[str]) -> Plan:
+    """What the arguments ask for; the process and its children keep to the cores that they name."""
+    known = dict.fromkeys([*SUITES, *(case for suite in SUITES.values() for case in suite.CASES)])
+    parser = argparse.ArgumentParser(prog="nox -s bench --", description="DSRT beside its peers.")
+    parser.add_argument("name", nargs="*", help=f"`full`, or only these: {', '.join(known)}")
+    parser.add_argument("--smoke", action="store_true", help="tiny data, one round: does it run? no figures")
+    parser.add_argument("--rounds", type=int, help="turns of every system (3, in a full run 5)")
+    parser.add_argument("--seconds", type=float, help="of each figure of a turn (0.5, in a full run 2)")
+    parser.add_argument("--cores", type=int, help="how many of the machine's all keep to (default: all)")
+    parser.add_argument("--peer", action="append", choices=QUICK + FULL, help="only this; may repeat")
+    options = parser.parse_args(arguments)
+    full = "full" in options.name
+    names = [name for name in options.name if name != "full"]
+    if unknown := set(names) - set(known):
+        parser.error(f"no such suite or workload: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    if options.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
+    rounds, seconds, title = (5, 2.0, "full") if full else (3, 0.5, "quick")
+    if options.smoke:
+        rounds, seconds, title = 1, 0.05, "smoke"
+    return Plan(
+        title=" ".join([title, *names]),
+        peers=tuple(options.peer or (QUICK + FULL if full else QUICK)),
+        cases=chosen(names, everything=full or options.smoke),
+        rounds=options.rounds or rounds,
+        seconds=options.seconds or seconds,
+        smoke=options.smoke,
+    )
+
+
+def chosen(names: list[str], everything: bool) -> dict[str, list[str]]:
+    """Cases by suite; a name is a suite's, and means all of its cases, or a case's."""
+    found: dict[str, list[str]] = {}
+    for name, suite in SUITES.items():
+        if names:
+            cases = [case for case in suite.CASES if name in names or case in names]
+        else:
+            cases = list(suite.CASES if everything else suite.QUICK)
+        if cases:
+            found[name] = cases
+    return found
+
+
+def refuse_debug_build() -> None:
+    """Figures of an unoptimised engine would be wrong by an order of magnitude, and would be quoted."""
+    import dsrt_native._native
+
+    profile = dsrt_native._native.__build_profile__
+    if profile != "release":
+        sys.exit(f"dsrt-native here is a {profile} build; benchmarks need an optimised one: nox -s bench")
