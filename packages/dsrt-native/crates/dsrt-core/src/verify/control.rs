@@ -75,11 +75,6 @@ impl<'a> Meter<'a> {
     pub(super) fn check(&self) -> Result<()> {
         self.control.check()
     }
-
-    /// Whether there is a most of bytes a second.
-    pub(super) fn is_bounded(&self) -> bool {
-        self.control.throttle.is_some()
-    }
 }
 
 impl Drop for Meter<'_> {

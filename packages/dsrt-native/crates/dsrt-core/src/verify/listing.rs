@@ -11,9 +11,8 @@ use crate::read::{Directory, MANIFEST};
 pub(super) fn read(directory: &Directory) -> Result<(Inventory, Report)> {
     // Only for its pages to be given back.
     let reader = directory.open_file(MANIFEST)?.map(|file| Reader::new(file.into(), MANIFEST.into()));
-    let ahead = reader.as_ref().map(Reader::all_ahead);
     let bytes = directory.manifest();
-    drop(ahead);
+    drop(reader);
     let mut report = Report::default();
     let inventory = Inventory::read(&bytes?, &mut |breach| {
         let field = breach.field.map(|(_, name)| name.into());

@@ -1,19 +1,14 @@
 //! A shard file read from its beginning to its end in pieces, each once, with the digest of the body made on the way.
 
-use std::collections::VecDeque;
-
 use blake3::Hasher;
 
 use super::control::Meter;
-use super::reader::{Ahead, Reader};
+use super::reader::Reader;
 use crate::error::{Error, Kind, Result};
 use crate::format::shard::HEADER;
 
 /// Bytes of a piece: large enough for any disk, small enough to stay in a processor's cache while it is checked.
 pub(super) const PIECE: u64 = 1 << 20;
-
-/// How many pieces are on their way from the disk while one is looked at.
-const AHEAD: usize = 3;
 
 /// The file up to `end`, of which one piece is in memory.
 pub(super) struct Pieces<'m, 'c> {
@@ -22,8 +17,6 @@ pub(super) struct Pieces<'m, 'c> {
     end: u64,
     piece: &'m mut Vec<u8>,
     at: u64,
-    /// The pieces that are on their way from the disk, by their places.
-    next: VecDeque<(u64, Ahead<'m>)>,
     hash: Option<Hash>,
 }
 
@@ -46,8 +39,11 @@ impl<'m, 'c> Pieces<'m, 'c> {
         hashed: Option<u64>,
     ) -> Self {
         piece.clear();
+        if end > 0 {
+            reader.expect_all();
+        }
         let hash = hashed.map(|end| Hash { hasher: Hasher::new(), done: HEADER, end });
-        Self { reader, meter, end, piece, at: 0, next: VecDeque::new(), hash }
+        Self { reader, meter, end, piece, at: 0, hash }
     }
 
     /// The bytes from `from` on that lie in one piece, at most up to `to`. They are at least one, unless `from` is `to`.
@@ -106,17 +102,6 @@ impl<'m, 'c> Pieces<'m, 'c> {
         Ok(self.hash.map(|mut hash| *hash.hasher.update(rest).finalize().as_bytes()))
     }
 
-    /// Lets the disk begin with the pieces from `from` on, so that it has work while this waits for it or computes.
-    fn send_for(&mut self, from: u64) {
-        // What is read counts when it is waited for, and so a bounded rate leaves nothing to be read before.
-        let most = if self.meter.is_bounded() { 0 } else { AHEAD };
-        let mut at = self.next.back().map_or(from, |(place, _)| place + PIECE);
-        while self.next.len() < most && at < self.end {
-            self.next.push_back((at, self.reader.ahead(at..self.end.min(at + PIECE))));
-            at += PIECE;
-        }
-    }
-
     fn seek(&mut self, to: u64) -> Result<()> {
         let target = to - to % PIECE;
         self.hash_to(target)?;
@@ -137,18 +122,9 @@ impl<'m, 'c> Pieces<'m, 'c> {
         let end = self.end.min(at + PIECE);
         let length = end.saturating_sub(at);
         self.meter.spend(length)?;
-        // Those that are passed over are given back.
-        while self.next.front().is_some_and(|(place, _)| *place != at) {
-            self.next.pop_front();
-        }
-        let ahead = self.next.pop_front();
-        self.send_for(end);
         self.at = at;
         self.piece.resize(length as usize, 0);
-        match ahead {
-            Some((_, ahead)) => ahead.read(at, self.piece)?,
-            None => self.reader.read(at, self.piece)?,
-        }
+        self.reader.read(at, self.piece)?;
         if let Some(hash) = &mut self.hash
             && (at..end).contains(&hash.done)
         {

@@ -9,60 +9,61 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{ReadWriteFlags, preadv2};
 
-use super::residency::Residency;
+use super::residency;
 use crate::error::{Error, Kind, Result};
 
 /// What is asked of a cache of which nothing is known at a time: what has to be read for it, is given back as a whole.
 const STEP: usize = 64 << 10;
 
-/// What the kernel reads ahead at least when it is asked to.
-const AHEAD: u64 = 128 << 10;
-
-/// A regular file, open.
+/// A regular file, open. Dropped, it gives back what was read ahead and not asked for.
 pub(super) struct Reader {
     file: File,
     name: String,
-    residency: Option<Residency>,
-}
-
-/// A range that will be read next. What of it was missing is on its way, and given back if it is not read.
-pub(super) struct Ahead<'a> {
-    reader: &'a Reader,
+    /// What was not there when the file was opened, in order; none if that is unknown.
     missing: Option<Vec<Range<u64>>>,
+    page: u64,
 }
 
 impl Reader {
     /// Of a file whose name in the cache is `name`.
     pub(super) fn new(file: File, name: String) -> Self {
-        // Exactly what is asked for is to be read: what the kernel reads beyond that would look as if it had been there.
-        // Where this has no effect, that is all it costs.
-        let _ = fadvise(&file, 0, None, Advice::Random);
-        let residency = Residency::of(&file);
-        Self { file, name, residency }
+        let missing = residency::missing(&file);
+        let reader = Self { file, name, missing, page: rustix::param::page_size() as u64 };
+        // Exactly what is asked for is to be read, as long as little is.
+        reader.advise(0..u64::MAX, Advice::Random);
+        reader
     }
 
-    /// Lets the kernel begin to read a range.
-    pub(super) fn ahead(&self, range: Range<u64>) -> Ahead<'_> {
-        let missing = self.residency.as_ref().and_then(|residency| residency.missing(range));
-        for run in missing.iter().flatten() {
-            for at in run.clone().step_by(AHEAD as usize) {
-                self.advise(at..run.end.min(at + AHEAD), Advice::WillNeed);
-            }
+    /// The file will be read from its beginning to its end.
+    pub(super) fn expect_all(&self) {
+        // Where it is unknown what was there, what the kernel reads ahead would look as if it had been.
+        if self.missing.is_some() {
+            self.advise(0..u64::MAX, Advice::Normal);
         }
-        Ahead { reader: self, missing }
-    }
-
-    /// Notes which pages of the file are there, for all others to be given back.
-    pub(super) fn all_ahead(&self) -> Ahead<'_> {
-        let missing = self.residency.as_ref().and_then(|residency| residency.missing(0..u64::MAX));
-        Ahead { reader: self, missing }
     }
 
     /// Fills `out` from offset `at` on (R030).
     pub(super) fn read(&self, at: u64, out: &mut [u8]) -> Result<()> {
-        let range = at..at.saturating_add(out.len() as u64);
-        let missing = self.residency.as_ref().and_then(|residency| residency.missing(range));
-        Ahead { reader: self, missing }.read(at, out)
+        match self.missing {
+            Some(_) => {
+                let filled = self.fill(at, out);
+                self.give_back(at..at.saturating_add(out.len() as u64));
+                filled
+            }
+            None => self.fill_by_steps(at, out),
+        }
+    }
+
+    /// Gives back the pages of a range that were not there.
+    fn give_back(&self, range: Range<u64>) {
+        let runs = self.missing.as_deref().unwrap_or_default();
+        // Pages are given back whole or not at all.
+        let begin = range.start / self.page * self.page;
+        let end = range.end.checked_next_multiple_of(self.page).unwrap_or(range.end);
+        let first = runs.partition_point(|run| run.end <= begin);
+        for run in runs.iter().skip(first).take_while(|run| run.start < end) {
+            self.advise(run.start.max(begin)..run.end.min(end), Advice::DontNeed);
+        }
     }
 
     fn fill(&self, at: u64, out: &mut [u8]) -> Result<()> {
@@ -98,21 +99,9 @@ impl Reader {
     }
 }
 
-impl Ahead<'_> {
-    /// Fills `out` from offset `at` on, which is the range that was announced (R030).
-    pub(super) fn read(self, at: u64, out: &mut [u8]) -> Result<()> {
-        match self.missing {
-            Some(_) => self.reader.fill(at, out),
-            None => self.reader.fill_by_steps(at, out),
-        }
-    }
-}
-
-impl Drop for Ahead<'_> {
+impl Drop for Reader {
     fn drop(&mut self) {
-        for run in self.missing.iter().flatten() {
-            self.reader.advise(run.clone(), Advice::DontNeed);
-        }
+        self.give_back(0..u64::MAX);
     }
 }
 
@@ -142,7 +131,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, &content).unwrap();
         file.sync_all().unwrap();
-        let reader = Reader { file, name: "x".into(), residency: None };
+        let mut reader = Reader::new(file, "x".into());
+        reader.missing = None;
         for (from, length) in [(0, content.len()), (7, 2 * STEP), (STEP, 1)] {
             // From memory, and once more from the disk.
             for _ in 0..2 {
