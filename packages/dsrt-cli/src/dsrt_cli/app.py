@@ -11,10 +11,11 @@ from dsrt_cli.inspect import inspect
 from dsrt_cli.query import query
 from dsrt_cli.terminal import fail, printable
 from dsrt_cli.verify import verify
-from dsrt_format import DsrtError
+from dsrt_format import DsrtError, FormatError, NotPublishedError, UnknownVersionError
 
 __all__ = ["app", "main"]
 
+_UNSEEN = (NotPublishedError, UnknownVersionError)
 _PACKAGES = ("dsrt-format", "dsrt-native", "dsrt-meta", "dsrt-torch")
 
 
@@ -28,8 +29,9 @@ class _Commands(TyperGroup):
             # The reader of our output has gone, as in `dsrt query … | head`: that is no error to talk about.
             raise
         except (DsrtError, OSError) as error:
+            damaged = isinstance(error, FormatError) and not isinstance(error, _UNSEEN)
             # Notes say which sample it was, and what is kept.
-            fail("\n".join([str(error), *getattr(error, "__notes__", [])]))
+            fail("\n".join([str(error), *getattr(error, "__notes__", [])]), code=1 if damaged else 2)
         except KeyboardInterrupt as interrupt:
             for note in getattr(interrupt, "__notes__", []):
                 typer.echo(printable(note), err=True)

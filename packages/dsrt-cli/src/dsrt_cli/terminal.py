@@ -76,15 +76,15 @@ def size(count: int) -> str:
     return f"{amount / 1024:,.1f} TiB"
 
 
-def fail(message: str) -> NoReturn:
-    """Print one message on standard error and end with exit code 2.
+def fail(message: str, *, code: int = 2) -> NoReturn:
+    """Print one message on standard error and end with an exit code.
 
     Raises:
         typer.Exit: Always.
     """
     console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(Text.assemble(("error: ", "bold red"), printable(message)))
-    raise typer.Exit(2)
+    raise typer.Exit(code)
 
 
 @contextmanager
