@@ -19,7 +19,7 @@ from nox.logger import logger
 ROOT = Path(__file__).parent
 CRATES = ROOT / "packages" / "dsrt-native"
 SCRIPTS = ROOT.parent / "shared" / "usage"
-PEERS = ["loaderx", "dataset-rt", "polars", "scikit-image"]  # scikit-image: photographs to write
+PEERS = ["loaderx", "dataset-rt", "polars", "scikit-image", "tokenizers"]  # the last two: data
 TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
 
 # What each package needs of ours, itself last. Extras are those its tests use.

@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks import process, sweep
 from benchmarks.command import Plan, plan, refuse_debug_build
+from benchmarks.content import prepared
 from benchmarks.machine import describe
 from benchmarks.record import Record
 from benchmarks.report import markdown
@@ -29,6 +30,8 @@ def main() -> None:
     data = Path(tempfile.mkdtemp(prefix="stores-", dir=process.RESULTS))
     try:
         header = {"started": began.isoformat(timespec="seconds"), **describe(data)}
+        say("data are prepared, unless they are there")
+        header |= {f"data, {name}": what for name, what in prepared().items()}
         header["method"] = f"{planned.title} run, {planned.rounds} rounds of {planned.seconds} s a figure"
         record = Record(header, planned.smoke, {peer: presence(peer) for peer in planned.peers})
         for suite, cases in planned.cases.items():

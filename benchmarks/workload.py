@@ -1,7 +1,7 @@
 """What is measured: samples whose every byte follows from their number, so that deliveries can be checked."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -9,41 +9,47 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.content import Content, Maker, noise
+from benchmarks import stamp
+from benchmarks.content import Content, noise
 
 LEVEL = 3
 """Of zstd, everywhere: the only one that every system with zstd has."""
 
 DICTIONARY_BYTES, TRAINING_BYTES = 32 << 10, 4 << 20
-_STRIDE = 2_654_435_761  # Knuth's multiplicative hash: neighbours get content from far apart
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Samples one after another: sample i is `values[offsets[i]:offsets[i + 1]]`."""
+    """Samples one after another: sample i is `values[offsets[i]:offsets[i + 1]]`.
+
+    With `shapes`, int64[samples, ndim], it has that shape; without, it is a vector.
+    """
 
     values: npt.NDArray[np.generic]
     offsets: npt.NDArray[np.int64]
+    shapes: npt.NDArray[np.int64] | None = None
 
     def __iter__(self) -> Iterator[npt.NDArray[np.generic]]:
-        ends = self.offsets.tolist()
-        return (self.values[start:end] for start, end in pairwise(ends))
+        vectors = (self.values[start:end] for start, end in pairwise(self.offsets.tolist()))
+        if self.shapes is None:
+            return vectors
+        return (vector.reshape(shape) for vector, shape in zip(vectors, self.shapes.tolist(), strict=True))
 
 
-Batch: TypeAlias = npt.NDArray[np.generic] | Packed | list[npt.NDArray[np.generic]]
+Joined: TypeAlias = npt.NDArray[np.generic] | Packed
+"""Samples in one piece: stacked or packed."""
 
-
-def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:
-    return sample.dtype.name, sample.shape, sample.tobytes()
+Batch: TypeAlias = Joined | list[npt.NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
 class Workload:
     """One field of `samples` samples, read in random batches.
 
-    A dense sample has the fixed `shape`. A ragged one is a vector; `lengths` draws their numbers of elements.
-    The first eight bytes of a sample are its number, little-endian; the rest is `content`, chosen by the
-    number.
+    A dense sample has the fixed `shape`. A ragged one has its own, which `draw_shapes` draws for all of them,
+    int64[samples, ndim], and is delivered in the `form` that the workload asks for: packed with the others,
+    or as an array in a list. The first eight bytes of a sample are its number (see `benchmarks.stamp`); the
+    rest is cut from `content`, chosen by the number.
     """
 
     name: str
@@ -52,9 +58,10 @@ class Workload:
     samples: int
     batch: int
     shape: tuple[int, ...] = ()
-    lengths: Callable[[np.random.Generator, int], npt.NDArray[np.generic]] | None = None
-    content: Maker = noise
+    draw_shapes: Callable[[np.random.Generator, int], npt.NDArray[np.int64]] | None = None
+    content: Callable[[], Content] = noise
     codec: Literal["raw", "zstd", "zstd-dict"] = "raw"
+    form: Literal["packed", "list"] = "packed"
     smoke_samples: int = 512
 
     def shrunk(self) -> "Workload":
@@ -76,21 +83,25 @@ class Workload:
 
     @property
     def ragged(self) -> bool:
-        """Whether samples differ in length."""
-        return self.lengths is not None
+        """Whether samples differ in shape."""
+        return self.draw_shapes is not None
+
+    @property
+    def ndim(self) -> int:
+        """Of a sample."""
+        return self.shapes.shape[1] if self.ragged else len(self.shape)
+
+    @cached_property
+    def shapes(self) -> npt.NDArray[np.int64]:
+        """Of every sample: int64[samples, ndim]."""
+        if self.draw_shapes is None:
+            return np.broadcast_to(np.array(self.shape, np.int64), (self.samples, len(self.shape)))
+        return self.draw_shapes(np.random.default_rng(0), self.samples)
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:
         """Where each sample begins, in elements; int64[samples + 1]."""
-        if self.lengths is None:
-            sizes = np.full(self.samples, np.prod(self.shape, dtype=np.int64))
-        else:
-            sizes = self.lengths(np.random.default_rng(0), self.samples).astype(np.int64)
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-
-    @cached_property
-    def _content(self) -> Content:
-        return self.content()
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.shapes.prod(axis=1))])
 
     @cached_property
     def dictionary(self) -> bytes:
@@ -102,47 +113,65 @@ class Workload:
         records += (self.sample(number).tobytes() for number in range(min(count, self.samples)))
         return train_dictionary(DICTIONARY_BYTES, records).as_bytes()
 
+    def __getstate__(self) -> dict[str, object]:
+        # What is made once in a process does not travel to another.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _cuts(self) -> Content:
+        return self.content()
+
     def sample(self, number: int) -> npt.NDArray[np.generic]:
         """One sample, as every system has to deliver it."""
-        dtype, pool, grain = np.dtype(self.dtype), self._content.pool, self._content.grain
+        dtype = np.dtype(self.dtype)
+        shape = tuple(self.shapes[number].tolist()) if self.ragged else self.shape
         size = int(self.offsets[number + 1] - self.offsets[number]) * dtype.itemsize
-        start = number * _STRIDE % (len(pool) - size) // grain * grain
-        content = pool[start : start + size].copy()
-        content[:8] = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
-        flat = content.view(dtype)
-        return flat if self.ragged else flat.reshape(self.shape)
+        cut = self._cuts.cut(number, shape, size)
+        cut[: stamp.BYTES] = stamp.stamp(np.array([number]), dtype)[0]
+        return cut.view(dtype).reshape(shape)
 
     def all(self) -> Iterator[npt.NDArray[np.generic]]:
         """All samples in order."""
         return map(self.sample, range(self.samples))
 
-    def batches(self, bytes_at_once: int) -> Iterator[Batch]:
+    def batches(self, bytes_at_once: int) -> Iterator[Joined]:
         """All samples in order, in batches of about `bytes_at_once`."""
         step = max(1, int(bytes_at_once / self.bytes * self.samples))
         for first in range(0, self.samples, step):
-            last = min(first + step, self.samples)
-            samples = [self.sample(number) for number in range(first, last)]
-            if self.ragged:
-                ends = self.offsets[first : last + 1]
-                yield Packed(np.concatenate(samples), ends - ends[0])
-            else:
-                yield np.stack(samples)
+            yield self._batch(first, min(first + step, self.samples))
+
+    def _batch(self, first: int, last: int) -> Joined:
+        dtype = np.dtype(self.dtype)
+        if self.ragged:
+            values = np.concatenate([self.sample(number).reshape(-1) for number in range(first, last)])
+            ends = self.offsets[first : last + 1]
+            return Packed(values, ends - ends[0], self.shapes[first:last] if self.ndim > 1 else None)
+        numbers = np.arange(first, last, dtype=np.int64)
+        size = int(self.offsets[1]) * dtype.itemsize
+        cuts = self._cuts.cut_many(numbers, self.shape, size)
+        cuts[:, : stamp.BYTES] = stamp.stamp(numbers, dtype)
+        return cuts.view(dtype).reshape(-1, *self.shape)
 
     @property
     def bytes(self) -> int:
         """The payload of all samples."""
         return int(self.offsets[-1]) * np.dtype(self.dtype).itemsize
 
-    def check(self, delivered: Batch) -> list[int]:
+    def check(self, delivered: Batch) -> Sequence[int]:
         """Compare what was delivered with what was written, every byte, and return the samples' numbers.
 
         Raises:
             ValueError: A delivered sample is not the one that its first eight bytes name.
         """
-        samples = list(delivered)
-        numbers = [int.from_bytes(sample.tobytes()[:8], "little") for sample in samples]
-        for number, sample in zip(numbers, samples, strict=True):
+        numbers = []
+        for sample in delivered:
+            number = stamp.number(sample)
             # Bytes, not values: random float32 has NaNs, and the last bit counts.
-            if number >= self.samples or _all(sample) != _all(self.sample(number)):
+            if not 0 <= number < self.samples or _all(sample) != _all(self.sample(number)):
                 raise ValueError(f"{self.name}: what was delivered as sample {number} is not that sample")
+            numbers.append(number)
         return numbers
+
+
+def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:
+    return sample.dtype.name, sample.shape, sample.tobytes()

@@ -2,16 +2,17 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from benchmarks import table
-from benchmarks.peer import Row, load, optional
+from benchmarks.peer import load, optional
 from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
+from benchmarks.workloads.table import TABLE, metadata, rows
 
 MOST_ROUNDS = 3
 CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
@@ -23,16 +24,7 @@ _CHECKED_ROWS = 1024
 
 def _workload(case: str, smoke: bool) -> Workload:
     samples = CASES[case] // (SMOKE_SHARE if smoke else 1)
-    return Workload("rows", "small records with metadata", "uint8", samples, 256, shape=(64,))
-
-
-def _rows(workload: Workload) -> Iterator[Row]:
-    for number, sample in enumerate(workload.all()):
-        yield sample, _metadata(number)
-
-
-def _metadata(number: int) -> dict[str, int | str]:
-    return {"number": number, "label": f"a name of its own for sample {number}"}
+    return replace(TABLE, samples=samples)
 
 
 def prepare(job: Job) -> Tried:
@@ -43,14 +35,14 @@ def prepare(job: Job) -> Tried:
         ValueError: What is read is not what was written.
     """
     peer, workload = load(job.peer), _workload(job.case, job.smoke)
-    optional(peer, "write_rows")(workload, _rows(workload), job.folder)
+    optional(peer, "write_rows")(workload, rows(workload), job.folder)
     handle = peer.open(workload, job.folder)
     some = np.linspace(0, workload.samples - 1, min(_CHECKED_ROWS, workload.samples)).astype(np.int64)
     if workload.check(peer.gather(handle, some)) != some.tolist():
         raise ValueError("gather gave other samples than asked for")
-    metadata = [_metadata(number) for number in range(workload.samples)]
+    written = [metadata(number) for number in range(workload.samples)]
     if optional(peer, "metadata")(job.folder) != {
-        name: [each[name] for each in metadata] for name in metadata[0]
+        name: [each[name] for each in written] for name in written[0]
     }:
         raise ValueError("the metadata are not what was written")
     return {}
@@ -65,7 +57,7 @@ def measure(job: Job) -> Found:
     # From proc(5): this sets the peak, VmHWM, to what is resident now, which includes all imports.
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
-    optional(peer, "write_rows")(workload, _rows(workload), folder)
+    optional(peer, "write_rows")(workload, rows(workload), folder)
     found: Found = {"peak": (_status("VmHWM") - before) / 2**10}
     shutil.rmtree(folder)
     return found

@@ -18,7 +18,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import READ, WRITTEN
 
 MOST_ROUNDS = 9
-CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "sentences-zstd")}
+CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "tokens-zstd")}
 QUICK = ("images",)
 
 SHARD_BYTES = 16 << 20

@@ -16,7 +16,7 @@ from benchmarks.peer import Cannot, Peer, check, load, optional
 from benchmarks.peers import FIRST
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
-from benchmarks.workload import LEVEL, Batch, Workload
+from benchmarks.workload import LEVEL, Joined, Workload
 from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
@@ -81,7 +81,7 @@ def measure(job: Job) -> Found:
 
 
 def _write(
-    peer: Peer, workload: Workload, batches: list[Batch], way: str, setting: Setting
+    peer: Peer, workload: Workload, batches: list[Joined], way: str, setting: Setting
 ) -> Callable[[Path], None]:
     config = setting.get("write", {})
     if way == "batches":

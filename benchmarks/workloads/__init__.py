@@ -1,14 +1,31 @@
 """The workloads. A new one: a file with a `Workload`, and its name here."""
 
 from benchmarks.workload import Workload
-from benchmarks.workloads import images, photos, records, sentences, tokens
+from benchmarks.workloads import images, photographs, records, tokens
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        photographs.FIXED,
+        photographs.NATIVE,
+        tokens.BLOCKS,
+        tokens.SHORT_BLOCKS,
+        tokens.PACKED,
+        tokens.LIST,
+        images.IMAGES,
+        records.RECORDS,
+        records.SHORT,
+        records.TINY,
+        tokens.ZSTD,
+        tokens.ZSTD_DICT,
+        photographs.ZSTD,
+    )
+}
 
 
-def _by_name(*workloads: Workload) -> dict[str, Workload]:
-    return {workload.name: workload for workload in workloads}
+def _named(*names: str) -> dict[str, Workload]:
+    return {name: WORKLOADS[name] for name in names}
 
 
-READ = _by_name(records.WORKLOAD, images.WORKLOAD, tokens.WORKLOAD)
-WRITTEN = _by_name(
-    records.WORKLOAD, images.WORKLOAD, sentences.RAW, sentences.ZSTD, sentences.ZSTD_DICT, photos.WORKLOAD
-)
+READ = _named("photographs", "blocks", "blocks-2k", "tokens", "images", "records", "records-512", "tiny")
+WRITTEN = _named("records", "images", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd")

@@ -1,13 +1,34 @@
-"""Token sequences of their own length each: median 403, mean about 550."""
+"""Text as tokens: blocks of one length, as language models are trained on, and records of 16 to 512."""
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.content import tokens
 from benchmarks.workload import Workload
 
+BLOCKS = Workload(
+    "blocks", "blocks of 2,048 tokens, uint16", "uint16", 60_000, 64, shape=(2048,), content=tokens
+)
+SHORT_BLOCKS = replace(
+    BLOCKS, name="blocks-2k", title="blocks of 1,024 tokens, uint16", samples=120_000, shape=(1024,)
+)
 
-def _lengths(rng: np.random.Generator, count: int) -> npt.NDArray[np.generic]:
-    return np.clip(rng.lognormal(6.0, 0.8, count), 8, 8192)
+
+def _lengths(rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
+    return rng.integers(16, 513, (count, 1))
 
 
-WORKLOAD = Workload("tokens", "ragged tokens, uint16", "uint16", 200_000, 256, lengths=_lengths)
+PACKED = Workload(
+    "tokens",
+    "16 to 512 tokens, uint16, as a packed batch",
+    "uint16",
+    200_000,
+    256,
+    draw_shapes=_lengths,
+    content=tokens,
+)
+LIST = replace(PACKED, name="tokens-list", title="16 to 512 tokens, uint16, as a list of arrays", form="list")
+ZSTD = replace(PACKED, name="tokens-zstd", codec="zstd")
+ZSTD_DICT = replace(PACKED, name="tokens-zstd-dict", codec="zstd-dict")
