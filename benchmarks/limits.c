@@ -57,20 +57,32 @@ static void stream(uint8_t *to, const uint8_t *from, size_t size) {
 
 const char *streaming(void) { return STREAMING; }
 
-/* Copy records one after another into `buffer`, and begin there again after `batch` of them. */
-void copy(uint8_t *buffer, const uint8_t *file, const int64_t *starts, const int64_t *sizes, int64_t count,
-          int64_t batch, int bypass) {
+/* Records of a file, and where `count` of them, by their numbers, go: one after another into `buffer`. `ends` is 0 and
+   then where each of them ends, in elements of `item` bytes. */
+struct records {
+    const uint8_t *file;
+    const int64_t *starts, *sizes, *lengths; /* lengths: when decoded */
+    int64_t item;
+};
+
+static void ask_ahead(const struct records *records, const int64_t *numbers, int64_t i, int64_t count) {
+    if (i + AHEAD < count)
+        ask_for(records->file + records->starts[numbers[i + AHEAD]], records->sizes[numbers[i + AHEAD]]);
+}
+
+void copy(const struct records *records, const int64_t *numbers, int64_t count, uint8_t *buffer, int64_t *ends,
+          int bypass) {
     uint8_t *to = buffer;
     for (int64_t i = 0; i < count; i++) {
-        if (i % batch == 0)
-            to = buffer;
-        if (i + AHEAD < count)
-            ask_for(file + starts[i + AHEAD], sizes[i + AHEAD]);
+        ask_ahead(records, numbers, i, count);
+        const uint8_t *from = records->file + records->starts[numbers[i]];
+        int64_t size = records->sizes[numbers[i]];
         if (bypass)
-            stream(to, file + starts[i], (size_t)sizes[i]);
+            stream(to, from, (size_t)size);
         else
-            memcpy(to, file + starts[i], (size_t)sizes[i]);
-        to += sizes[i];
+            memcpy(to, from, (size_t)size);
+        to += size;
+        ends[i + 1] = (to - buffer) / records->item;
     }
 #ifdef LOAD
     _mm_sfence();
@@ -80,20 +92,18 @@ void copy(uint8_t *buffer, const uint8_t *file, const int64_t *starts, const int
 /* ZSTD_decompress_usingDDict, of whichever libzstd was found. */
 typedef size_t (*decoder)(void *context, void *to, size_t room, const void *from, size_t size, const void *dictionary);
 
-/* Decode records likewise; what each is long then is in `lengths`. Returns the first that is not, or -1. */
-int64_t decode(uint8_t *buffer, const uint8_t *file, const int64_t *starts, const int64_t *sizes,
-               const int64_t *lengths, int64_t count, int64_t batch, decoder decode, void *context,
-               const void *dictionary) {
+/* Decode them likewise. Returns the place of the first that is no frame of its length, or -1. */
+int64_t decode(const struct records *records, const int64_t *numbers, int64_t count, uint8_t *buffer, int64_t *ends,
+               decoder decode, void *context, const void *dictionary) {
     uint8_t *to = buffer;
     for (int64_t i = 0; i < count; i++) {
-        if (i % batch == 0)
-            to = buffer;
-        if (i + AHEAD < count)
-            ask_for(file + starts[i + AHEAD], sizes[i + AHEAD]);
-        size_t room = (size_t)lengths[i];
-        if (decode(context, to, room, file + starts[i], (size_t)sizes[i], dictionary) != room)
+        ask_ahead(records, numbers, i, count);
+        const uint8_t *from = records->file + records->starts[numbers[i]];
+        size_t length = (size_t)records->lengths[numbers[i]], size = (size_t)records->sizes[numbers[i]];
+        if (decode(context, to, length, from, size, dictionary) != length)
             return i;
-        to += room;
+        to += length;
+        ends[i + 1] = (to - buffer) / records->item;
     }
     return -1;
 }

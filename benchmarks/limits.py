@@ -32,15 +32,19 @@ class NoLimits(Exception):
     """The machine cannot be asked; the words say why."""
 
 
-class Pages:
-    """A buffer of `size` bytes that was touched already, in huge pages if they can be had."""
+class _Records(ctypes.Structure):
+    _fields_ = (
+        ("file", _POINTER),
+        ("starts", _POINTER),
+        ("sizes", _POINTER),
+        ("lengths", _POINTER),
+        ("item", _INT64),
+    )
 
-    def __init__(self, size: int) -> None:
-        mapped = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            mapped.madvise(mmap.MADV_HUGEPAGE)
-        self.bytes = np.frombuffer(mapped, np.uint8)
-        self.bytes[:] = 0
+
+def _place(array: npt.NDArray[Any]) -> int:
+    place: int = array.__array_interface__["data"][0]
+    return place
 
 
 class Records:
@@ -51,7 +55,7 @@ class Records:
         starts: int64[records].
         sizes: int64[records].
         lengths: int64[records]; the same as `sizes` where nothing is decoded.
-        dictionary: The one that zstd frames were made with, if any.
+        item: Bytes of an element.
     """
 
     def __init__(
@@ -60,36 +64,45 @@ class Records:
         starts: npt.NDArray[np.int64],
         sizes: npt.NDArray[np.int64],
         lengths: npt.NDArray[np.int64],
-        dictionary: bytes | None = None,
+        item: int,
     ) -> None:
-        self.file, self.starts, self.sizes, self.lengths = file, starts, sizes, lengths
-        self.dictionary = dictionary
+        self.arrays = file, starts, sizes, lengths
+        self.longest = int(lengths.max())
+        self.structure = _Records(_place(file), _place(starts), _place(sizes), _place(lengths), item)
 
-    def room(self, batch: int) -> int:
-        """Bytes that hold any so many records."""
-        return int(self.lengths.max()) * batch
+    def copy(self, numbers: npt.NDArray[np.int64], to: "Pages", *, bypass: bool) -> None:
+        """Copy records into a buffer; with `bypass` by stores that bypass the caches, else by memcpy."""
+        _library().copy(self.structure, _place(numbers), len(numbers), *to.places, bypass)
 
-    def copy(self, numbers: npt.NDArray[np.int64], batch: int, to: Pages, *, bypass: bool) -> None:
-        """Copy records into a buffer, and begin there again after each `batch` of them.
-
-        With `bypass`, by stores that bypass the caches; else by memcpy.
-        """
-        starts, sizes = self.starts[numbers], self.sizes[numbers]
-        places = (array.ctypes.data for array in (to.bytes, self.file, starts, sizes))
-        _library().copy(*places, len(numbers), batch, bypass)
-
-    def decode(self, numbers: npt.NDArray[np.int64], batch: int, to: Pages, decoder: "Decoder") -> None:
+    def decode(self, numbers: npt.NDArray[np.int64], to: "Pages", decoder: "Decoder") -> None:
         """Decode them likewise.
 
         Raises:
             ValueError: A record is no frame of its length.
         """
-        starts, sizes, lengths = self.starts[numbers], self.sizes[numbers], self.lengths[numbers]
-        places = (array.ctypes.data for array in (to.bytes, self.file, starts, sizes, lengths))
-        using = decoder.function, decoder.context, decoder.dictionary
-        wrong = _library().decode(*places, len(numbers), batch, *using)
+        wrong = _library().decode(
+            self.structure, _place(numbers), len(numbers), *to.places, *decoder.arguments
+        )
         if wrong >= 0:
-            raise ValueError(f"record {numbers[wrong]} is no zstd frame of {lengths[wrong]} bytes")
+            raise ValueError(f"record {numbers[wrong]} is no zstd frame of its length")
+
+
+class Pages:
+    """Room for so many records, used again and again; the pages were touched, and are huge where they can be.
+
+    Attributes:
+        bytes: uint8[...], records one after another.
+        ends: int64[count + 1], 0 and where each record ends, in elements.
+    """
+
+    def __init__(self, records: Records, count: int) -> None:
+        mapped = mmap.mmap(-1, max(records.longest * count, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+        self.bytes = np.frombuffer(mapped, np.uint8)
+        self.bytes[:] = 0
+        self.ends = np.zeros(count + 1, np.int64)
+        self.places = _place(self.bytes), _place(self.ends)
 
 
 class Decoder:
@@ -97,9 +110,9 @@ class Decoder:
 
     def __init__(self, dictionary: bytes | None) -> None:
         library = libzstd()
-        self.function = ctypes.cast(library.ZSTD_decompress_usingDDict, _POINTER)
-        self.context = library.ZSTD_createDCtx()
-        self.dictionary = library.ZSTD_createDDict(dictionary, len(dictionary)) if dictionary else None
+        prepared = library.ZSTD_createDDict(dictionary, len(dictionary)) if dictionary else None
+        function = ctypes.cast(library.ZSTD_decompress_usingDDict, _POINTER)
+        self.arguments = function, library.ZSTD_createDCtx(), prepared
 
 
 @cache
@@ -161,9 +174,10 @@ def _library() -> Any:
             shutil.rmtree(building)
     library = ctypes.CDLL(str(path))
     library.streaming.restype = ctypes.c_char_p
-    library.copy.argtypes = [*[_POINTER] * 4, _INT64, _INT64, ctypes.c_int]
+    places: list[Any] = [ctypes.POINTER(_Records), _POINTER, _INT64, _POINTER, _POINTER]
+    library.copy.argtypes = [*places, ctypes.c_int]
     library.copy.restype = None
-    library.decode.argtypes = [*[_POINTER] * 5, _INT64, _INT64, *[_POINTER] * 3]
+    library.decode.argtypes = [*places, _POINTER, _POINTER, _POINTER]
     library.decode.restype = _INT64
     return library
 

@@ -16,7 +16,7 @@ FIXED = Workload(
     256,
     shape=(224, 224, 3),
     content=photos,
-    smoke_samples=128,
+    smoke_samples=256,
 )
 ZSTD = replace(FIXED, name="photographs-zstd", samples=1_500, codec="zstd")
 
@@ -35,5 +35,5 @@ NATIVE = Workload(
     64,
     draw_shapes=_sizes,
     content=photos,
-    smoke_samples=128,
+    smoke_samples=256,
 )
