@@ -1,7 +1,7 @@
 """What a peer is: a module under benchmarks/peers that fills five functions."""
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
@@ -67,8 +67,11 @@ class Peer(Protocol):
 
     def loop(
         self, handle: Any, batch: int, *, seed: int, transform: Transform | None = None, **config: Any
-    ) -> Iterator[Batch]:
-        """Shuffled batches of its own loader, without end; each through `transform`, where that is best."""
+    ) -> Generator[Batch, None, None]:
+        """Shuffled batches of its own loader, without end; each through `transform`, where that is best.
+
+        A generator, because closing it ends its threads and processes.
+        """
 
     def draw(
         self,

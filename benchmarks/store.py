@@ -1,6 +1,6 @@
 """A workload as one system has stored it: once for each of the system's layouts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -51,7 +51,7 @@ class Store:
 
     def loop(
         self, handle: Any, setting: Setting, seed: int = 0, transform: Transform | None = None
-    ) -> Iterator[Batch]:
+    ) -> Generator[Batch, None, None]:
         """The peer's own loader."""
         config = setting.get("loop", {})
         return self.peer.loop(handle, self.workload.batch, seed=seed, transform=transform, **config)

@@ -1,6 +1,6 @@
 """What a suite of measurements is: a module under benchmarks/suites."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -48,6 +48,14 @@ class Job:
         if isinstance(found, str):
             raise Cannot(found)
         return found
+
+
+def attempted(work: str, measure: Callable[[], Found]) -> Found:
+    """What is measured, or for this work the reason why the system cannot."""
+    try:
+        return measure()
+    except Cannot as reason:
+        return {work: str(reason)}
 
 
 class Suite(Protocol):

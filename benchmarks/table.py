@@ -29,9 +29,11 @@ def spread(figures: Sequence[float]) -> str:
     return " ".join(f"{(edge / middle - 1) * 100:+.0f} %" for edge in (min(figures), max(figures)))
 
 
-def ratio(figures: Sequence[float], others: Sequence[float] | str | None) -> str:
-    """One median by another, if there is another."""
-    return "" if not others or isinstance(others, str) else f"{median(figures) / median(others):.2f}"
+def ratio(figures: Sequence[float] | str, others: Sequence[float] | str | None) -> str:
+    """One median by another, if there are both."""
+    if not others or isinstance(figures, str) or isinstance(others, str):
+        return ""
+    return f"{median(figures) / median(others):.2f}"
 
 
 def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:

@@ -1,10 +1,13 @@
 """The suites, one a file. A new one: a file as `benchmarks.suite` describes it, and its name here."""
 
 from benchmarks.suite import Suite
-from benchmarks.suites import build, memory, read, verify, write
+from benchmarks.suites import build, first, memory, read, samples, size, verify, write
 
 SUITES: dict[str, Suite] = {
     "read": read,
+    "samples": samples,
+    "first": first,
+    "size": size,
     "write": write,
     "memory": memory,
     "build": build,

@@ -1,0 +1,89 @@
+"""The gather of random batches and the loop of a loader, from a warm page cache: what several suites time."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from itertools import cycle
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks import process_tree, sweep, timing
+from benchmarks.store import Store
+from benchmarks.suite import Found, Job, Setting, Tried, attempted
+from benchmarks.workload import Batch, Workload
+
+SHARE = 0.25  # of the time of a turn, for a setting of the sweep
+WARMING = 3.0  # seconds, at most
+WATCHED = 0.3
+
+
+def prepare(job: Job, workload: Workload) -> Tried:
+    """Store, and try the settings; what each delivers is compared with the truth before it is timed."""
+    store = Store.of(job, workload)
+    store.write()
+
+    def gather(setting: Setting) -> float:
+        handle = store.open(setting)
+        store.check_gather(handle)
+        return timing.rate(_gather(store, handle, job.seconds * SHARE), workload.batch)
+
+    def loop(setting: Setting) -> float:
+        with closing(store.loop(store.open(setting), setting)) as batches:
+            store.check_loop(batches)
+            return timing.rate(_loop(batches, job.seconds * SHARE), workload.batch)
+
+    gathers = sweep.tried(sweep.settings(store.peer, "layout", "open"), gather)
+    layout = {}
+    if not isinstance(fastest := sweep.best(gathers), str):
+        layout = {"layout": fastest["layout"]}
+    choices = [layout | setting for setting in sweep.settings(store.peer, "open", "loop")]
+    return {"gather": gathers, "loop": sweep.tried(choices, loop)}
+
+
+def measure(job: Job, workload: Workload) -> Found:
+    """Samples a second and times of a batch, of either, and MiB of the loader's processes."""
+    store = Store.of(job, workload)
+    # The loader first: its memory shall not hold what gather has left.
+    found = attempted("loop", lambda: _watched_loop(store, job.setting("loop"), job.seconds))
+    return found | attempted("gather", lambda: _warm_gather(store, job.setting("gather"), job.seconds))
+
+
+def _warm_gather(store: Store, setting: Setting, seconds: float) -> Found:
+    handle = store.open(setting)
+    _warm(store, handle, min(seconds, WARMING))
+    return timing.figures("gather", _gather(store, handle, seconds), store.workload.batch)
+
+
+def _watched_loop(store: Store, setting: Setting, seconds: float) -> Found:
+    before = process_tree.private()
+    with ExitStack() as stack:
+        with process_tree.Watch() as starting:
+            batches = stack.enter_context(closing(store.loop(store.open(setting), setting)))
+            _loop(batches, seconds / 2)
+        times = _loop(batches, seconds)
+        with process_tree.Watch() as running:
+            _loop(batches, min(seconds, WATCHED))
+    steady, peak = median(running.samples), max(starting.samples + running.samples)
+    memory: Found = {"loop before": before, "loop steady": steady, "loop peak": peak}
+    return timing.figures("loop", times, store.workload.batch) | memory
+
+
+def _loop(batches: Iterator[Batch], seconds: float) -> list[float]:
+    return timing.seconds_each(lambda: next(batches), seconds)
+
+
+def _gather(store: Store, handle: Any, seconds: float) -> list[float]:
+    asked = cycle(store.asked())
+    return timing.seconds_each(lambda: store.peer.gather(handle, next(asked)), seconds)
+
+
+def _warm(store: Store, handle: Any, seconds: float) -> None:
+    # Everything once, if there is time: pages are in memory and mapped, lazily opened files are open.
+    end = time.perf_counter() + seconds
+    for first in range(0, store.workload.samples, store.workload.batch):
+        last = min(first + store.workload.batch, store.workload.samples)
+        store.peer.gather(handle, np.arange(first, last, dtype=np.int64))
+        if time.perf_counter() > end:
+            return

@@ -1,0 +1,66 @@
+"""Opening, and the cost of a sample, by the number of samples: neither should depend on it."""
+
+import time
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+
+from benchmarks import reading, table, timing
+from benchmarks.store import Store
+from benchmarks.suite import Found, Job, Results, Tried, attempted
+from benchmarks.workload import Workload
+
+_TINY = Workload("tiny", "records of 64 bytes", "uint8", 10_000, 256, shape=(64,))
+CASES = {f"1e{power}-samples": replace(_TINY, samples=10**power) for power in (4, 5, 6, 7)}
+QUICK = ("1e4-samples", "1e6-samples")
+MOST_ROUNDS = 25
+
+_SMOKE_SHARE = 100
+_WORK = {"open": "opening and one sample, ms", "gather": "gather, us a sample", "loop": "loader, us a sample"}
+
+
+def _workload(case: str, smoke: bool) -> Workload:
+    return replace(CASES[case], samples=CASES[case].samples // (_SMOKE_SHARE if smoke else 1))
+
+
+def prepare(job: Job) -> Tried:
+    """Store, check, and try the settings."""
+    return reading.prepare(job, _workload(job.case, job.smoke))
+
+
+def measure(job: Job) -> Found:
+    """Seconds of opening, with its first sample, and samples a second."""
+    workload = _workload(job.case, job.smoke)
+    store = Store.of(job, workload)
+
+    def opening() -> Found:
+        last = np.array([workload.samples - 1])
+        began = time.perf_counter()
+        timing.touch(store.peer.gather(store.open(job.setting("gather")), last))
+        return {"open": time.perf_counter() - began}
+
+    return attempted("open", opening) | reading.measure(job, workload)
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table for each figure: systems by numbers of samples."""
+    lines = [
+        "## By the number of samples",
+        "",
+        "Records of 64 bytes in random batches of 256, as under *Reading*.",
+    ]
+    if smoke:
+        lines.append(f"(Here a {_SMOKE_SHARE}th of the samples.)")
+    for work, title in _WORK.items():
+        lines += ["", *table.head(title, *(case.replace("-", " ") for case in results), words=1)]
+        systems = [figures.get(work, {}) for figures in results.values()]
+        for peer in table.systems({peer for each in systems for peer in each}):
+            cells = []
+            for found in (each.get(peer, "") for each in systems):
+                value = found if isinstance(found, str) else median(found)
+                if not isinstance(value, str):
+                    value = table.digits(value * 1e3 if work == "open" else 1e6 / value)
+                cells.append(value)
+            lines.append(table.row([table.name(peer), *cells]))
+    return lines
