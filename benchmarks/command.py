@@ -19,6 +19,8 @@ class Plan:
     rounds: int
     seconds: float
     smoke: bool
+    patience: float
+    """Seconds for the answer of a process."""
 
 
 def plan(arguments: list[str]) -> Plan:
@@ -48,6 +50,7 @@ def plan(arguments: list[str]) -> Plan:
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,
         smoke=options.smoke,
+        patience=60 if options.smoke else 1200,
     )
 
 

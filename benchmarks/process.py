@@ -13,8 +13,6 @@ RESULTS = ROOT / "results"
 ENVIRONMENTS = RESULTS / "environments.json"
 """Peer -> {"python": its interpreter} or {"reason": why it does not install}; without it all are in ours."""
 
-PATIENCE = 1800.0
-
 
 class ProcessError(Exception):
     """A process that gave no answer; the message is its last words."""
@@ -33,8 +31,8 @@ def interpreter(peer: str) -> str:
     return python
 
 
-def run(peer: str, *arguments: str) -> Any:
-    """What `benchmarks.measure` answers.
+def run(peer: str, *arguments: str, patience: float) -> Any:
+    """What `benchmarks.measure` answers within so many seconds.
 
     Raises:
         ProcessError: Nothing, or not in time.
@@ -49,11 +47,11 @@ def run(peer: str, *arguments: str) -> Any:
         start_new_session=True,
     ) as started:
         try:
-            out, err = started.communicate(timeout=PATIENCE)
+            out, err = started.communicate(timeout=patience)
         except BaseException as error:
             os.killpg(started.pid, signal.SIGKILL)  # with those that it has started
             if isinstance(error, subprocess.TimeoutExpired):
-                raise ProcessError(f"no answer within {PATIENCE:.0f} s") from error
+                raise ProcessError(f"no answer within {patience:.0f} s") from error
             raise
     sys.stderr.write(err)
     if started.returncode:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ from benchmarks.suites import SUITES
 def main() -> None:
     """Run what the command line asks for; its status is not 0 where something failed."""
     planned = plan(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # ends what runs, and tidies up
     refuse_debug_build()
     began = datetime.now(UTC)
     process.RESULTS.mkdir(exist_ok=True)
@@ -33,7 +35,9 @@ def main() -> None:
         say("data are prepared, unless they are there")
         header |= {f"data, {name}": what for name, what in prepared().items()}
         header["method"] = f"{planned.title} run, {planned.rounds} rounds of {planned.seconds} s a figure"
-        record = Record(header, planned.smoke, {peer: presence(peer) for peer in planned.peers})
+        record = Record(
+            header, planned.smoke, {peer: presence(peer, planned.patience) for peer in planned.peers}
+        )
         for suite, cases in planned.cases.items():
             for case in cases:
                 run(suite, case, data, planned, record)
@@ -49,10 +53,10 @@ def main() -> None:
         sys.exit("\n".join(f"{place}: {reason}" for place, reason in failures.items()))
 
 
-def presence(peer: str) -> dict[str, str] | str:
+def presence(peer: str, patience: float) -> dict[str, str] | str:
     """What the report says of a system, or why it is not in this run."""
     try:
-        found: dict[str, str] | str = process.run(peer, "about", peer)
+        found: dict[str, str] | str = process.run(peer, "about", peer, patience=patience)
     except process.ProcessError as reason:
         say(f"{peer} is left out: {reason}")
         return str(reason)
@@ -68,7 +72,7 @@ def run(suite: str, case: str, data: Path, planned: Plan, record: Record) -> Non
     for peer in (peer for peer in planned.peers if isinstance(record.systems[peer], dict)):
         say(f"{suite} {case}: {peer} is prepared and checked")
         job = Job(peer, case, data / suite / case / peer, planned.seconds, planned.smoke)
-        found = answer("prepare", suite, job)
+        found = answer("prepare", suite, job, planned.patience)
         if isinstance(found, str):
             absent[peer] = found
             continue
@@ -82,7 +86,7 @@ def run(suite: str, case: str, data: Path, planned: Plan, record: Record) -> Non
         first = turn % len(peers) if peers else 0
         for peer in peers[first:] + peers[:first]:
             say(f"{suite} {case}: round {turn + 1} of {rounds}, {peer}")
-            found = answer("measure", suite, jobs[peer])
+            found = answer("measure", suite, jobs[peer], planned.patience)
             if isinstance(found, str):
                 absent[peer] = found
             else:
@@ -95,11 +99,11 @@ def run(suite: str, case: str, data: Path, planned: Plan, record: Record) -> Non
     shutil.rmtree(data / suite / case, ignore_errors=True)
 
 
-def answer(action: str, suite: str, job: Job) -> Any:
+def answer(action: str, suite: str, job: Job, patience: float) -> Any:
     """What the process of a job finds, or why it finds nothing."""
     described = json.dumps(asdict(job) | {"folder": str(job.folder)})
     try:
-        return process.run(job.peer, action, suite, described)
+        return process.run(job.peer, action, suite, described, patience=patience)
     except process.ProcessError as error:
         return f"{sweep.FAILED}{error}"
 

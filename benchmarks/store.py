@@ -81,5 +81,5 @@ class Store:
         if {len(each) for each in numbers} != {self.workload.batch}:
             raise ValueError(f"{self.workload.name}: the loader gave batches of another size than asked for")
         drawn = [number for each in numbers for number in each]
-        if drawn == sorted(drawn) or len(set(drawn)) < len(drawn) / 2:
+        if drawn == sorted(drawn) or len(set(drawn)) < min(len(drawn), self.workload.samples) / 2:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")

@@ -57,7 +57,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## The first batch",
         "",
         "From an opened store to the first batch of its loader, with the construction of the loader and the",
-        "start of its threads or processes: of a fresh one in a fresh process, and of the next one of the same",
+        "start of its threads or processes: a fresh one in a fresh process, and the next one of the same",
         "process. In brackets the same in batches, whose time is the mean of those that follow.",
         "",
         *table.head("case", "system", "opening, ms", "first, ms", "next loader, ms", "a batch, ms"),

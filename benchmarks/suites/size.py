@@ -10,9 +10,9 @@ from benchmarks import reading, table, timing
 from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Results, Tried, attempted
 from benchmarks.workload import Workload
+from benchmarks.workloads import WORKLOADS
 
-_TINY = Workload("tiny", "records of 64 bytes", "uint8", 10_000, 256, shape=(64,))
-CASES = {f"1e{power}-samples": replace(_TINY, samples=10**power) for power in (4, 5, 6, 7)}
+CASES = {f"1e{power}-samples": replace(WORKLOADS["tiny"], samples=10**power) for power in (4, 5, 6, 7)}
 QUICK = ("1e4-samples", "1e6-samples")
 MOST_ROUNDS = 25
 
@@ -21,7 +21,8 @@ _WORK = {"open": "opening and one sample, ms", "gather": "gather, us a sample", 
 
 
 def _workload(case: str, smoke: bool) -> Workload:
-    return replace(CASES[case], samples=CASES[case].samples // (_SMOKE_SHARE if smoke else 1))
+    workload = CASES[case]
+    return replace(workload.shrunk(), samples=workload.samples // _SMOKE_SHARE) if smoke else workload
 
 
 def prepare(job: Job) -> Tried:

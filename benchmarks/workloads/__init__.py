@@ -27,5 +27,5 @@ def _named(*names: str) -> dict[str, Workload]:
     return {name: WORKLOADS[name] for name in names}
 
 
-READ = _named("photographs", "blocks", "blocks-2k", "tokens", "images", "records", "records-512", "tiny")
+READ = _named(*(name for name in WORKLOADS if name != "tiny"))
 WRITTEN = _named("records", "images", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
