@@ -1,5 +1,6 @@
 """A workload as one system has stored it: once for each of the system's layouts."""
 
+import shutil
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peer import Numbers, Peer, Transform, load
+from benchmarks.peer import Cannot, Numbers, Peer, Transform, load
 from benchmarks.suite import Job, Setting
 from benchmarks.sweep import settings
 from benchmarks.workload import Batch, Workload
@@ -35,19 +36,39 @@ class Store:
         return cls(load(job.peer), workload, job.folder)
 
     def write(self) -> None:
-        """Store the workload in every layout."""
-        for setting in settings(self.peer, "layout"):
+        """Store the workload in every layout.
+
+        Raises:
+            Cannot: There is none that the system has for it.
+        """
+        reasons = []
+        layouts = settings(self.peer, "layout")
+        for setting in layouts:
             folder = self._place(setting)
             folder.mkdir()
-            self.peer.write(self.workload, self.workload.all(), folder, **setting["layout"])
+            try:
+                self.peer.write(self.workload, self.workload.all(), folder, **setting["layout"])
+            except Cannot as reason:
+                reasons.append(str(reason))
+                shutil.rmtree(folder)
+                folder.write_text(reasons[-1])
+        if len(reasons) == len(layouts):
+            raise Cannot(reasons[0])
 
     def _place(self, setting: Setting) -> Path:
         layouts = [each["layout"] for each in settings(self.peer, "layout")]
         return self.folder / f"layout-{layouts.index(setting.get('layout', layouts[0]))}"
 
     def open(self, setting: Setting) -> Any:
-        """A handle of the peer."""
-        return self.peer.open(self.workload, self._place(setting), **setting.get("open", {}))
+        """A handle of the peer.
+
+        Raises:
+            Cannot: The workload is not there in this layout.
+        """
+        place = self._place(setting)
+        if place.is_file():  # the reason why
+            raise Cannot(place.read_text())
+        return self.peer.open(self.workload, place, **setting.get("open", {}))
 
     def loop(
         self, handle: Any, setting: Setting, seed: int = 0, transform: Transform | None = None
