@@ -5,7 +5,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from benchmarks.peers import FULL, QUICK
+from benchmarks.peers import ALL, QUICK
 from benchmarks.suites import SUITES
 
 
@@ -32,7 +32,7 @@ def plan(arguments: list[str]) -> Plan:
     parser.add_argument("--rounds", type=int, help="turns of every system (3, in a full run 5)")
     parser.add_argument("--seconds", type=float, help="of each figure of a turn (0.5, in a full run 2)")
     parser.add_argument("--cores", type=int, help="how many of the machine's all keep to (default: all)")
-    parser.add_argument("--peer", action="append", choices=QUICK + FULL, help="only this; may repeat")
+    parser.add_argument("--peer", action="append", choices=ALL, help="only this; may repeat")
     options = parser.parse_args(arguments)
     full = "full" in options.name
     names = [name for name in options.name if name != "full"]
@@ -45,7 +45,7 @@ def plan(arguments: list[str]) -> Plan:
         rounds, seconds, title = 1, 0.05, "smoke"
     return Plan(
         title=" ".join([title, *names]),
-        peers=tuple(options.peer or (QUICK + FULL if full else QUICK)),
+        peers=tuple(options.peer or (ALL if full else QUICK)),
         cases=chosen(names, everything=full or options.smoke),
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,

@@ -69,7 +69,8 @@ def run(suite: str, case: str, data: Path, planned: Plan, record: Record) -> Non
     tried: dict[str, Tried] = {}
     jobs: dict[str, Job] = {}
     absent: dict[str, str] = {}
-    for peer in (peer for peer in planned.peers if isinstance(record.systems[peer], dict)):
+    present = [peer for peer in planned.peers if isinstance(record.systems[peer], dict)]
+    for peer in (peer for peer in present if peer in SUITES[suite].PEERS):
         say(f"{suite} {case}: {peer} is prepared and checked")
         job = Job(peer, case, data / suite / case / peer, planned.seconds, planned.smoke)
         found = answer("prepare", suite, job, planned.patience)

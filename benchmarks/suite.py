@@ -65,6 +65,10 @@ class Suite(Protocol):
     """More rounds than this say nothing new."""
 
     @property
+    def PEERS(self) -> tuple[str, ...]:
+        """The systems that it is about."""
+
+    @property
     def CASES(self) -> Mapping[str, Any]:
         """What is measured one after another, by name."""
 

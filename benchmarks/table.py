@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from statistics import median
 
-from benchmarks.peers import FULL, QUICK
+from benchmarks.peers import ALL
 from benchmarks.suite import Figures
 
 
@@ -20,7 +20,7 @@ def row(cells: Sequence[str]) -> str:
 
 def systems(present: Collection[str]) -> list[str]:
     """Those of the systems that are present, in the order of the report."""
-    return [peer for peer in QUICK + FULL if peer in present]
+    return [peer for peer in ALL if peer in present]
 
 
 def spread(figures: Sequence[float]) -> str:

@@ -14,3 +14,6 @@ QUICK = (FIRST, "loaderx", "dataset_rt", "memmap", MACHINE)
 
 FULL: tuple[str, ...] = ()
 """Those that a full run adds."""
+
+ALL = QUICK + FULL
+SYSTEMS = tuple(peer for peer in ALL if peer != MACHINE)

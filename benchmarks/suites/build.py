@@ -11,9 +11,11 @@ import numpy.typing as npt
 from benchmarks import table
 from benchmarks.content import noise
 from benchmarks.peer import Cannot, check, load, optional
+from benchmarks.peers import SYSTEMS
 from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
 
+PEERS = SYSTEMS
 MOST_ROUNDS = 5
 WORKERS = (0, 1, 2)
 

@@ -6,12 +6,14 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks import sweep, table, timing
+from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried
 from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK = ("images", "records")
+PEERS = SYSTEMS
 MOST_ROUNDS = 25
 
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from benchmarks import table
 from benchmarks.peer import load, optional
+from benchmarks.peers import SYSTEMS
 from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
 from benchmarks.workloads.table import TABLE, metadata, rows
 
+PEERS = SYSTEMS
 MOST_ROUNDS = 3
 CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
 QUICK = tuple(CASES)[:2]

@@ -3,7 +3,7 @@
 from statistics import median
 
 from benchmarks import reading, table
-from benchmarks.peers import FIRST, MACHINE
+from benchmarks.peers import ALL, FIRST, MACHINE
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
@@ -11,6 +11,7 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("native", "tokens", "images", "records", "tokens-zstd-dict")
+PEERS = ALL
 MOST_ROUNDS = 100
 
 _WORK = {"gather": "gather, {batch} random samples", "loop": "loader, batches of {batch}, shuffled"}

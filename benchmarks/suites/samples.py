@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import sweep, table, timing
-from benchmarks.peers import FIRST
+from benchmarks.peers import FIRST, SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried
 from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK = ("records",)
+PEERS = SYSTEMS
 MOST_ROUNDS = 100
 SHARE = 0.25
 

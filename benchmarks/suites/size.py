@@ -7,6 +7,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks import reading, table, timing
+from benchmarks.peers import ALL
 from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Results, Tried, attempted
 from benchmarks.workload import Workload
@@ -14,6 +15,7 @@ from benchmarks.workloads import WORKLOADS
 
 CASES = {f"1e{power}-samples": replace(WORKLOADS["tiny"], samples=10**power) for power in (4, 5, 6, 7)}
 QUICK = ("1e4-samples", "1e6-samples")
+PEERS = ALL
 MOST_ROUNDS = 25
 
 _SMOKE_SHARE = 100

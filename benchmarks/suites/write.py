@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchmarks import sweep, table
 from benchmarks.peer import Cannot, Peer, check, load, optional
-from benchmarks.peers import FIRST
+from benchmarks.peers import FIRST, SYSTEMS
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workload import LEVEL, Joined, Workload
@@ -21,6 +21,7 @@ from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
 QUICK = ("records", "sentences", "sentences-zstd")
+PEERS = SYSTEMS
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
 SHARED_MEMORY = Path("/dev/shm")
