@@ -1,7 +1,7 @@
 """The suites, one a file. A new one: a file as `benchmarks.suite` describes it, and its name here."""
 
 from benchmarks.suite import Suite
-from benchmarks.suites import build, first, memory, read, samples, size, verify, write
+from benchmarks.suites import build, first, limits, memory, read, samples, size, verify, write
 
 SUITES: dict[str, Suite] = {
     "read": read,
@@ -12,4 +12,5 @@ SUITES: dict[str, Suite] = {
     "memory": memory,
     "build": build,
     "verify": verify,
+    "limits": limits,
 }

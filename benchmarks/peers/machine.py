@@ -1,0 +1,159 @@
+"""The machine itself: records out of one mapped file into buffers that are used again. The systems' limit.
+
+Its batches are lent for a while, which no system can do that gives them away.
+"""
+
+import mmap
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.limits import Decoder, NoLimits, Pages, Records
+from benchmarks.peer import About, Cannot, Numbers, Transform
+from benchmarks.workload import LEVEL, Batch, Packed, Workload
+
+ABOUT = About(
+    "zstandard",
+    "compiled C: records copied out of the mapped file by stores that bypass the caches, or by memcpy, or "
+    "decoded by libzstd (python-zstandard's) with one context a thread and the dictionary prepared once; the "
+    "buffer is used again, in huge pages if the machine grants them; the loop is that in threads, a batch in "
+    "one; no checksums",
+    "one file of all records, zstd frames by python-zstandard; where they lie is kept beside it",
+)
+
+AT_ONCE = 1 << 20  # bytes that a call of the loop fills in, or one batch
+
+Way = Literal["bypass", "memcpy", "libzstd"]
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "open": [{"way": "bypass"}, {"way": "memcpy"}, {"way": "libzstd"}],
+    "loop": [{"threads": 1}, {"threads": len(os.sched_getaffinity(0))}],
+}
+
+
+def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+    """Records back to back, as they are or each as a frame."""
+    sizes = []
+    frame = _compressor(workload, folder / "dictionary")
+    with (folder / "records").open("wb") as file:
+        for sample in samples:
+            sizes.append(file.write(frame.compress(sample.tobytes()) if frame else sample.data))
+    np.save(folder / "sizes.npy", np.array(sizes, np.int64))
+
+
+def _compressor(workload: Workload, dictionary: Path) -> Any:
+    if workload.codec == "raw":
+        return None
+    from zstandard import ZstdCompressionDict, ZstdCompressor
+
+    if workload.codec == "zstd":
+        return ZstdCompressor(LEVEL)
+    dictionary.write_bytes(workload.dictionary)
+    return ZstdCompressor(LEVEL, ZstdCompressionDict(workload.dictionary), write_dict_id=False)
+
+
+def _records(workload: Workload, folder: Path) -> Records:
+    with (folder / "records").open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    sizes = np.load(folder / "sizes.npy")
+    item = np.dtype(workload.dtype).itemsize
+    lengths = np.diff(workload.offsets) * item
+    return Records(np.frombuffer(mapped, np.uint8), np.cumsum(sizes) - sizes, sizes, lengths, item)
+
+
+class Handle:
+    """An open file."""
+
+    def __init__(self, workload: Workload, folder: Path, way: Way) -> None:
+        if (way == "libzstd") == (workload.codec == "raw"):
+            raise Cannot("nothing to decode" if workload.codec == "raw" else "a copy is no decoding")
+        self.workload, self.way = workload, way
+        self.records = _records(workload, folder)
+        self.dictionary = (folder / "dictionary").read_bytes() if workload.codec == "zstd-dict" else None
+        try:
+            self.desk = Desk(self, workload.batch)
+            self.desk.fill(np.zeros(1, np.int64))
+        except NoLimits as reason:
+            raise Cannot(str(reason)) from None
+
+    def touch(self) -> None:
+        """Map every page of the file before anything is timed."""
+        file, *_ = self.records.arrays
+        file[:: mmap.PAGESIZE].max()
+
+
+class Desk:
+    """A buffer for so many samples, and what fills it: of one thread at a time."""
+
+    def __init__(self, handle: Handle, count: int) -> None:
+        self.records, self.workload, self.way = handle.records, handle.workload, handle.way
+        self.pages = Pages(handle.records, count)
+        self.decoder = Decoder(handle.dictionary) if handle.way == "libzstd" else None
+
+    def fill(self, numbers: Numbers) -> "Desk":
+        """One call."""
+        if self.decoder:
+            self.records.decode(numbers, self.pages, self.decoder)
+        else:
+            self.records.copy(numbers, self.pages, bypass=self.way == "bypass")
+        return self
+
+    def batch(self, numbers: Numbers, first: int = 0) -> Batch:
+        """Of what was filled in, the samples from `first` on, which have these numbers."""
+        workload, ends = self.workload, self.pages.ends[first : first + len(numbers) + 1]
+        values = self.pages.bytes.view(workload.dtype)[ends[0] : ends[-1]]
+        if not workload.ragged:
+            return values.reshape(-1, *workload.shape)
+        shapes = workload.shapes[numbers] if workload.ndim > 1 else None
+        packed = Packed(values, ends - ends[0] if first else ends, shapes)
+        return packed if workload.form == "packed" else list(packed)
+
+
+def open(workload: Workload, folder: Path, *, way: Way | None = None) -> Handle:
+    """Map the file."""
+    return Handle(workload, folder, way or ("bypass" if workload.codec == "raw" else "libzstd"))
+
+
+def gather(handle: Handle, numbers: Numbers) -> Batch:
+    """At most so many samples as the workload's batches have, in this thread."""
+    return handle.desk.fill(numbers).batch(numbers)
+
+
+def loop(
+    handle: Handle, batch: int, *, seed: int, transform: Transform | None = None, threads: int = 1
+) -> Iterator[Batch]:
+    """Permutations. A call fills in some batches, if they are small, so that the calls cost nothing."""
+    workload = handle.workload
+    together = batch * max(1, min(AT_ONCE // (batch * handle.records.longest), workload.samples // batch))
+    desks = deque(Desk(handle, together) for _ in range(2 * threads + 1))
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[tuple[Numbers, Future[Desk]]] = deque()
+        for numbers in _permuted(workload.samples, together, seed):
+            ahead.append((numbers, pool.submit(desks[0].fill, numbers)))
+            # The last of them is the one that the consumer still has.
+            desks.rotate(-1)
+            if len(ahead) < 2 * threads:
+                continue
+            numbers, filling = ahead.popleft()
+            filled = filling.result()
+            for first in range(0, together, batch):
+                lent = filled.batch(numbers[first : first + batch], first)
+                yield transform(lent) if transform else lent
+
+
+def _permuted(samples: int, together: int, seed: int) -> Iterator[Numbers]:
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(samples)
+        for first in range(0, samples - together + 1, together):
+            yield order[first : first + together]
+
+
+def draw(order: str, rows: int, batch: int, **_: Any) -> NoReturn:
+    """It draws nothing."""
+    raise Cannot("no sampler")

@@ -1,0 +1,133 @@
+"""The machine's limits on one thread and on all: copies, libzstd, and a read of the whole file."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks import table
+from benchmarks.peer import Cannot, Numbers
+from benchmarks.peers import MACHINE, machine
+from benchmarks.store import sized
+from benchmarks.suite import Figures, Found, Job, Results, Tried
+from benchmarks.workload import Workload
+from benchmarks.workloads import WORKLOADS
+
+PEERS = (MACHINE,)
+_NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
+CASES = {name: WORKLOADS[name] for name in _NAMES}
+QUICK = ("images", "tokens-zstd")
+MOST_ROUNDS = 100
+PIECE = 1 << 20
+
+_WAYS: dict[machine.Way, str] = {
+    "bypass": "copy by stores that bypass the caches",
+    "memcpy": "copy by memcpy",
+    "libzstd": "libzstd",
+}
+_READ = "read of the file, in order"
+
+
+def prepare(job: Job) -> Tried:
+    """Store the workload, and compare what each way delivers with the truth.
+
+    Raises:
+        ValueError: What is delivered is not what was stored.
+    """
+    workload = sized(CASES, job.case, job.smoke)
+    machine.write(workload, workload.all(), job.folder)
+    numbers = _asked(workload, 0)[0]
+    for handle in _handles(workload, job.folder).values():
+        if workload.check(machine.gather(handle, numbers)) != numbers.tolist():
+            raise ValueError(f"{workload.name}: other samples than asked for")
+    return {}
+
+
+def _handles(workload: Workload, folder: Path) -> dict[str, machine.Handle]:
+    handles = {}
+    for way, title in _WAYS.items():
+        try:
+            handles[title] = machine.open(workload, folder, way=way)
+            handles[title].touch()
+        except Cannot:
+            continue
+    return handles
+
+
+def _asked(workload: Workload, seed: int, batches: int = 64) -> list[Numbers]:
+    rng = np.random.default_rng(seed)
+    return list(rng.integers(0, workload.samples, (batches, workload.batch), np.int64))
+
+
+def measure(job: Job) -> Found:
+    """GB/s by work and threads: of payload, and for the read of the file."""
+    workload = sized(CASES, job.case, job.smoke)
+    found: Found = {}
+    for threads in dict.fromkeys([1, len(os.sched_getaffinity(0))]):
+        for work, handle in _handles(workload, job.folder).items():
+            steps = [_filling(handle, _asked(workload, seed)) for seed in range(threads)]
+            found[f"{work}; {threads}"] = _rate(steps, job.seconds)
+        reads = [_reading(job.folder / "records") for _ in range(threads)]
+        found[f"{_READ}; {threads}"] = _rate(reads, job.seconds)
+    return found
+
+
+def _filling(handle: machine.Handle, asked: Sequence[Numbers]) -> Callable[[], int]:
+    desk, batches = machine.Desk(handle, len(asked[0])), cycle(asked)
+    item = np.dtype(handle.workload.dtype).itemsize
+    return lambda: int(desk.fill(next(batches)).pages.ends[-1]) * item
+
+
+def _reading(path: Path) -> Callable[[], int]:
+    file, piece = path.open("rb", buffering=0), bytearray(PIECE)
+
+    def read() -> int:
+        if not (size := file.readinto(piece)):
+            file.seek(0)
+        return size or 0
+
+    return read
+
+
+def _rate(steps: Sequence[Callable[[], int]], seconds: float) -> float:
+    """GB/s of all steps together, each again and again in a thread of its own."""
+
+    def run(step: Callable[[], int]) -> float:
+        done = 0
+        began = now = time.perf_counter()
+        while now < began + seconds:
+            done += step()
+            now = time.perf_counter()
+        return done / (now - began) / 1e9
+
+    with ThreadPoolExecutor(len(steps)) as threads:
+        list(threads.map(lambda step: step(), steps))  # buffers and caches are warm
+        return sum(threads.map(run, steps))
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a workload."""
+    lines = [
+        "## The machine's limits",
+        "",
+        "C and libzstd, into buffers that are used again, random batches out of a file in the page cache; a",
+        "thread has batches and a buffer of its own. GB/s of what arrives in the buffer; nothing is checked.",
+    ]
+    for case, figures in results.items():
+        lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
+    return lines
+
+
+def _section(figures: Figures) -> list[str]:
+    lines = table.head("work", "threads", "GB/s", "spread", words=1)
+    for work, systems in figures.items():
+        title, threads = work.split("; ")
+        rates = systems[MACHINE]
+        cells = (rates, "") if isinstance(rates, str) else (f"{median(rates):.2f}", table.spread(rates))
+        lines.append(table.row([title, threads, *cells]))
+    return lines
