@@ -13,6 +13,8 @@ from benchmarks.suites import SUITES
 class Plan:
     """What a run does. `cases` is by suite."""
 
+    targets: bool
+    """Nothing but to say what the last run kept says."""
     title: str
     peers: tuple[str, ...]
     cases: dict[str, list[str]]
@@ -32,6 +34,9 @@ def plan(arguments: list[str]) -> Plan:
     parser.add_argument("--rounds", type=int, help="turns of every system (3, in a full run 5)")
     parser.add_argument("--seconds", type=float, help="of each figure of a turn (0.5, in a full run 2)")
     parser.add_argument("--cores", type=int, help="how many of the machine's all keep to (default: all)")
+    parser.add_argument(
+        "--targets", action="store_true", help="what the last run kept says about the targets"
+    )
     parser.add_argument("--peer", action="append", choices=ALL, help="only this; may repeat")
     options = parser.parse_args(arguments)
     full = "full" in options.name
@@ -44,6 +49,7 @@ def plan(arguments: list[str]) -> Plan:
     if options.smoke:
         rounds, seconds, title = 1, 0.05, "smoke"
     return Plan(
+        targets=options.targets,
         title=" ".join([title, *names]),
         peers=tuple(options.peer or (ALL if full else QUICK)),
         cases=chosen(names, everything=full or options.smoke),

@@ -7,23 +7,18 @@ in huge pages where the machine grants them. No system can do more with as many 
 import ctypes
 import ctypes.util
 import mmap
-import os
 import platform
-import shutil
-import subprocess
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-FOLDER = Path(__file__).parent / "results"
+from benchmarks.compiled import NoCompiler, compiled
+
 _SOURCE = Path(__file__).with_name("limits.c")
-_FLAGS = ["-O3", "-march=native", "-shared", "-fPIC"]
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 
@@ -154,24 +149,10 @@ def streaming() -> str:
 
 @cache
 def _library() -> Any:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise NoLimits("no C compiler: cc")
-    source = _SOURCE.read_bytes()
-    key = sha256(source + "\0".join([compiler, *_FLAGS, _processor()]).encode()).hexdigest()[:16]
-    path = FOLDER / f"limits-{key}.so"
-    if not path.exists():
-        FOLDER.mkdir(exist_ok=True)
-        building = Path(mkdtemp(prefix=".limits-", dir=FOLDER))
-        try:
-            built = building / "limits.so"
-            command = [compiler, *_FLAGS, "-o", str(built), str(_SOURCE)]
-            done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-            if done.returncode:
-                raise NoLimits(f"cc: {done.stderr.strip().splitlines()[-1]}")
-            os.replace(built, path)
-        finally:
-            shutil.rmtree(building)
+    try:
+        path = compiled(_SOURCE)
+    except NoCompiler as reason:
+        raise NoLimits(str(reason)) from reason
     library = ctypes.CDLL(str(path))
     library.streaming.restype = ctypes.c_char_p
     places: list[Any] = [ctypes.POINTER(_Records), _POINTER, _INT64, _POINTER, _POINTER]
@@ -180,12 +161,3 @@ def _library() -> Any:
     library.decode.argtypes = [*places, _POINTER, _POINTER, _POINTER]
     library.decode.restype = _INT64
     return library
-
-
-def _processor() -> str:
-    # A folder of results may move to another machine; what was compiled for this one must not.
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))

@@ -1,22 +1,25 @@
 """The figures as Markdown: how DSRT compares, also where it loses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from benchmarks import sweep, table
+from benchmarks import sweep, table, targets
 from benchmarks.record import Record
 from benchmarks.suite import Setting
 from benchmarks.suites import SUITES
 
 
-def markdown(record: Record) -> str:
-    """The whole report."""
+def markdown(record: Record, pictures: Iterable[str]) -> str:
+    """The whole report; `pictures` are links to files."""
     lines = ["# DSRT beside its peers", ""]
     if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
     lines += [f"- {key}: {value}" for key, value in record.header.items()]
     lines += ["", "Figures are medians over the rounds; spread is the lowest and the highest round."]
+    for picture in pictures:
+        lines += ["", f"![]({picture})"]
     for suite, results in record.results.items():
         lines += ["", *SUITES[suite].report(results, record.smoke)]
+    lines += ["", "## Targets", "", *targets.report(record)]
     lines += ["", "## What was tried", "", *_tried(record)]
     lines += ["", "## How each system does it", "", *_systems(record)]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process, sweep
+from benchmarks import plots, process, sweep, targets
 from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
 from benchmarks.machine import describe
@@ -22,8 +22,26 @@ from benchmarks.suites import SUITES
 
 
 def main() -> None:
-    """Run what the command line asks for; its status is not 0 where something failed."""
+    """Run what the command line asks for; its status is not 0 where something failed or has no answer."""
     planned = plan(sys.argv[1:])
+    failed: list[str] = []
+    if planned.targets:
+        record = Record.read(max(process.RESULTS.glob("????????-??????.json")))
+        print("\n".join(targets.report(record)))
+    else:
+        record = measured(planned)
+        failed = [f"{place}: {reason}" for place, reason in record.failures().items()]
+    failed += [
+        f"target {target.title}: {answer.figure}"
+        for target, answer in targets.answers(record).items()
+        if answer.state == "no answer"
+    ]
+    if failed:
+        sys.exit("\n".join(failed))
+
+
+def measured(planned: Plan) -> Record:
+    """Run, and keep and print the report."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # ends what runs, and tidies up
     refuse_debug_build()
     began = datetime.now(UTC)
@@ -45,12 +63,11 @@ def main() -> None:
         shutil.rmtree(data)
     kept = process.RESULTS / f"{began:%Y%m%d-%H%M%S}{'-smoke' if planned.smoke else ''}"
     record.save(kept.with_suffix(".json"))
-    text = markdown(record)
+    text = markdown(record, [picture.name for picture in plots.draw(record, kept)])
     kept.with_suffix(".md").write_text(text)
     print(text)
     print(f"\nKept as {kept}.md and .json")
-    if failures := record.failures():
-        sys.exit("\n".join(f"{place}: {reason}" for place, reason in failures.items()))
+    return record
 
 
 def presence(peer: str, patience: float) -> dict[str, str] | str:

@@ -1,0 +1,117 @@
+"""How a target is answered from the figures of a run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal, TypeAlias
+
+from benchmarks import table
+from benchmarks.peers import FIRST
+from benchmarks.record import Record
+
+Value: TypeAlias = Callable[[Record], float]
+
+
+class NotRun(Exception):
+    """The figure was not part of this run."""
+
+
+class NoRival(Exception):
+    """The other system cannot do it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says about a target."""
+
+    state: Literal["met", "missed", "not run", "no answer"]
+    figure: str
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A figure to reach, or several, of which the worst decides; `values` are by where they are measured."""
+
+    title: str
+    reach: float
+    values: Mapping[str, Value]
+    at_most: bool = False
+    unit: str = "x"
+
+    def answer(self, record: Record) -> Answer:
+        """Met if all are, missed if one is; no answer where a figure is missing that was to be measured."""
+        found: dict[str, float] = {}
+        missing: list[str] = []
+        for name, value in self.values.items():
+            try:
+                found[name] = value(record)
+            except NotRun as reason:
+                missing.append(str(reason))
+            except NoRival:
+                continue
+            except LookupError as reason:
+                return Answer("no answer", str(reason))
+        if not found:
+            return Answer("not run", missing[0] if missing else "no other system can")
+        worst = (max if self.at_most else min)(found, key=found.__getitem__)
+        figure = f"{table.digits(found[worst])} {self.unit}"
+        if len(self.values) > 1:
+            figure += f" ({worst})"
+        reached = found[worst] <= self.reach if self.at_most else found[worst] >= self.reach
+        if not reached:
+            return Answer("missed", figure)
+        if missing:
+            return Answer("not run", f"{missing[0]}; so far {figure}")
+        return Answer("met", figure)
+
+
+def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) -> float:
+    """A median.
+
+    Raises:
+        NotRun: The case or the system was not in this run.
+        NoRival: Another system cannot.
+        LookupError: There is none.
+    """
+    if record.smoke:
+        raise NotRun("a smoke run has no figures")
+    if case not in record.results.get(suite, {}):
+        raise NotRun(f"{suite} {case}")
+    if not isinstance(record.systems.get(peer), dict):
+        raise NotRun(table.name(peer))
+    found = record.results[suite][case].get(work, {}).get(peer)
+    if isinstance(found, str) and peer != FIRST:
+        raise NoRival(found)
+    if not found or isinstance(found, str):
+        raise LookupError(f"{suite} {case}: there is no figure of {peer} for {work}: {found}")
+    return median(found)
+
+
+def times_as_fast(suite: str, case: str, work: str, than: str) -> Value:
+    """Our rate by another's."""
+    return lambda record: figure(record, suite, case, work) / figure(record, suite, case, work, than)
+
+
+def times_as_long(suite: str, case: str, work: str, than: str) -> Value:
+    """Our time, or memory, by another's."""
+    return times_as_fast(suite, case, work, than)
+
+
+def times_as_short(suite: str, case: str, work: str, than: str) -> Value:
+    """Another's time by ours."""
+    return lambda record: figure(record, suite, case, work, than) / figure(record, suite, case, work)
+
+
+def own(suite: str, case: str, work: str, scale: float = 1) -> Value:
+    """A figure of ours."""
+    return lambda record: scale * figure(record, suite, case, work)
+
+
+def part(suite: str, case: str, work: str, of: str) -> Value:
+    """A figure of ours by another one of ours."""
+    return lambda record: figure(record, suite, case, work) / figure(record, suite, case, of)
+
+
+def growth(suite: str, work: str, few: str, many: str) -> Value:
+    """A figure of ours in one case by the same in another."""
+    return lambda record: figure(record, suite, few, work) / figure(record, suite, many, work)

@@ -1,0 +1,109 @@
+"""Pictures of a run: systems side by side on every workload, and the cost of a sample by their number."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks import table
+from benchmarks.peers import FIRST, MACHINE
+from benchmarks.record import Record
+from benchmarks.suite import Results
+from benchmarks.suites import SUITES
+
+_OURS, _OTHERS, _LIMIT = "#d1495b", "#6c8ead", "#c9c9c9"
+_COLUMNS = 3
+_BARS = {
+    "gather": ("read", "gather", "Random batches, thousand samples a second", 1e-3),
+    "loader": ("read", "loop", "Shuffled loader in a Python loop, thousand samples a second", 1e-3),
+    "memory": ("read", "loop steady", "Own memory of the loader's processes, MiB: less is better", 1),
+    "samples": ("samples", "samples", "One sample after another, thousand a second", 1e-3),
+    "train": ("train", "train", "Training-like consumer, thousand samples a second", 1e-3),
+}
+
+
+def draw(record: Record, stem: Path) -> list[Path]:
+    """Write what the run has figures for as SVG, and return the files: `stem` with a name after it."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "dsrt"  # the same figures give the same file
+    written = []
+    for name, (suite, work, title, scale) in _BARS.items():
+        found = _medians(record.results.get(suite, {}), work)
+        if found:
+            written.append(_bars(found, suite, title, scale, stem.with_name(f"{stem.name}-{name}.svg")))
+    if "size" in record.results:
+        written.append(_lines(record.results["size"], stem.with_name(f"{stem.name}-size.svg")))
+    return written
+
+
+def _medians(results: Results, work: str) -> dict[str, dict[str, float]]:
+    """Case -> system -> figure, where there is one."""
+    found = {}
+    for case, figures in results.items():
+        systems = figures.get(work, {})
+        rates = {peer: systems[peer] for peer in table.systems(systems)}
+        found[case] = {peer: median(each) for peer, each in rates.items() if not isinstance(each, str)}
+    return {case: systems for case, systems in found.items() if systems}
+
+
+def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scale: float, path: Path) -> Path:
+    from matplotlib import pyplot
+
+    columns = min(_COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    height = 0.6 + 0.22 * max(map(len, found.values()))
+    figure, grid = pyplot.subplots(rows, columns, figsize=(4.2 * columns, height * rows + 0.5), squeeze=False)
+    for axes in grid.flat[len(found) :]:
+        axes.axis("off")
+    for axes, (case, systems) in zip(grid.flat, found.items(), strict=False):
+        ordered = sorted(systems, key=systems.__getitem__)
+        bars = axes.barh(
+            [table.name(peer) for peer in ordered],
+            [systems[peer] * scale for peer in ordered],
+            color=[{FIRST: _OURS, MACHINE: _LIMIT}.get(peer, _OTHERS) for peer in ordered],
+        )
+        labels = [table.digits(systems[peer] * scale) for peer in ordered]
+        axes.bar_label(bars, labels, padding=3, fontsize=7)
+        axes.set_title(getattr(SUITES[suite].CASES[case], "title", case), fontsize=8, loc="left")
+        axes.margins(x=0.18)
+        axes.set_xticks([])
+        axes.tick_params(labelsize=8, length=0)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return _saved(figure, path)
+
+
+def _lines(results: Results, path: Path) -> Path:
+    from matplotlib import pyplot
+
+    works = {
+        "open": "Opening and one sample, ms",
+        "gather": "Gather, us a sample",
+        "loop": "Loader, us a sample",
+    }
+    figure, grid = pyplot.subplots(1, len(works), figsize=(4.2 * len(works), 3.6))
+    for axes, (work, title) in zip(grid, works.items(), strict=True):
+        found = _medians(results, work)
+        for peer in table.systems({peer for systems in found.values() for peer in systems}):
+            cases = [case for case in found if peer in found[case]]
+            values = [
+                found[case][peer] * 1e3 if work == "open" else 1e6 / found[case][peer] for case in cases
+            ]
+            counts = [SUITES["size"].CASES[case].samples for case in cases]
+            ours = {"color": _OURS, "linewidth": 2.5, "zorder": 3} if peer == FIRST else {"linewidth": 1.2}
+            axes.loglog(counts, values, "o-", markersize=3, label=table.name(peer), **ours)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.set_xlabel("samples", fontsize=8)
+        axes.tick_params(labelsize=8)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    grid[-1].legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return _saved(figure, path)
+
+
+def _saved(figure: Any, path: Path) -> Path:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    return path

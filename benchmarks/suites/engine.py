@@ -1,0 +1,102 @@
+"""What parts of DSRT cost, beside itself without them: checksums, and the loader around the gather."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from statistics import median
+from typing import Any
+
+from benchmarks import table, timing
+from benchmarks.peers import FIRST
+from benchmarks.store import Store, sized
+from benchmarks.suite import Found, Job, Results, Tried
+from benchmarks.workload import Batch
+from benchmarks.workloads import READ
+
+PEERS = (FIRST,)
+CASES = {name: case for name, case in READ.items() if name not in ("photographs", "native", "tokens-list")}
+QUICK = ("images", "records", "tokens-zstd-dict")
+MOST_ROUNDS = 25
+THREADS = 2
+
+_PIECES = 10  # of the time of a figure, in turns with the one it is compared with
+_LOADER, _GATHERS = f"loader, {THREADS} threads", f"gather, {THREADS} threads"
+
+
+def prepare(job: Job) -> Tried:
+    """Store and check."""
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    store.write()
+    store.check_gather(store.open({}))
+    return {}
+
+
+def measure(job: Job) -> Found:
+    """Samples a second."""
+    from dsrt_native import Cache, Loader, Population
+
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    (manifest,) = store.folder.glob("layout-0/*/manifest.json")
+    verified, unverified = (Population([Cache.open(manifest.parent, verify=each)]) for each in (True, False))
+    asked = cycle(store.asked())
+    works: dict[str, Callable[[], Batch]] = {
+        "verified": lambda: _viewed(verified.gather(next(asked), ["x"])),
+        "unverified": lambda: _viewed(unverified.gather(next(asked), ["x"])),
+    }
+    times: dict[str, list[float]] = {work: [] for work in works}
+    for piece in range(_PIECES + 1):
+        for work, gather in works.items():
+            found = timing.seconds_each(gather, job.seconds / _PIECES)
+            times[work] += found if piece else []  # the first of each warms
+    rates: Found = {work: timing.rate(each, store.workload.batch) for work, each in times.items()}
+    with Loader(verified, store.workload.batch, order="uniform", fields=["x"], threads=THREADS) as loader:
+        steps = map(_viewed, loader.steps())
+        timing.seconds_each(steps.__next__, job.seconds / 2)
+        rates[_LOADER] = timing.rate(timing.seconds_each(steps.__next__, job.seconds), store.workload.batch)
+    rates[_GATHERS] = _on_threads(verified, store, job.seconds)
+    return rates
+
+
+def _viewed(batch: dict[str, Any]) -> Batch:
+    values: Batch = getattr(batch["x"], "values", batch["x"])
+    return values
+
+
+def _on_threads(population: Any, store: Store, seconds: float) -> float:
+    """Gathers on so many threads, each for itself."""
+    end = time.perf_counter() + seconds
+
+    def gather(first: int) -> int:
+        asked, count = store.asked(), 0
+        while time.perf_counter() < end:
+            population.gather(asked[(first + count) % len(asked)], ["x"])
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        return sum(threads.map(gather, range(THREADS))) * store.workload.batch / seconds
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table of all."""
+    columns = "gather", "unverified", "checksums, %", _LOADER, _GATHERS, "loader by gather"
+    lines = [
+        "## Parts of DSRT",
+        "",
+        "A gather with `verify=False` beside the gather as it is, and the loader beside the bare gather,",
+        f"both on {THREADS} threads. Samples a second.",
+        "",
+        *table.head("case", *columns, words=1),
+    ]
+    for case, figures in results.items():
+        found = {work: systems[FIRST] for work, systems in figures.items()}
+        rates = {work: median(each) for work, each in found.items() if not isinstance(each, str)}
+        if not rates:
+            lines.append(table.row([case, *map(str, found.values()), *[""] * 6]))
+            continue
+        cells = [f"{rates[work]:,.0f}" for work in ("verified", "unverified", _LOADER, _GATHERS)]
+        cells.insert(2, f"{100 * (1 - rates['verified'] / rates['unverified']):.1f}")
+        cells.append(f"{rates[_LOADER] / rates[_GATHERS]:.2f}")
+        lines.append(table.row([sized(CASES, case, smoke).heading, *cells]))
+    return lines

@@ -1,0 +1,112 @@
+"""What DSRT's loader costs beyond the data: a batch of one small sample, its state, a seek, allocations."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import table
+from benchmarks.compiled import NoCompiler, compiled
+from benchmarks.peers import FIRST
+from benchmarks.store import Store, sized
+from benchmarks.suite import Found, Job, Results, Tried
+from benchmarks.workloads import WORKLOADS
+
+PEERS = (FIRST,)
+CASES = {"batch-1": WORKLOADS["tiny"]}
+QUICK = tuple(CASES)
+MOST_ROUNDS = 25
+
+ROWS = 10**9
+_SOURCE = Path(__file__).parents[1] / "allocations.c"
+_WARMING, _BATCHES = 2_000, 20_000
+_ROWS = {
+    "batch": "a batch of one sample of 64 bytes, from the loader, us",
+    "state_dict": "`state_dict`, us",
+    "step": f"256 permuted rows of {ROWS:,} after those before, us",
+    "seek": "the same, anywhere, us",
+    "allocations": "allocations of 4 KiB or more a batch of 256, in steady state",
+}
+
+
+def prepare(job: Job) -> Tried:
+    """Store and check."""
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    store.write()
+    store.check_gather(store.open({}))
+    return {}
+
+
+def measure(job: Job) -> Found:
+    """Seconds of each, and a count."""
+    from dsrt_native import Cache, Loader, Population
+    from dsrt_native._native import order_rows
+
+    (manifest,) = job.folder.glob("layout-0/*/manifest.json")
+    population = Population([Cache.open(manifest.parent)])
+    count = 100 if job.smoke else _BATCHES
+    with Loader(population, 1, order="permuted", fields=["x"]) as loader:
+        steps = loader.steps()
+        _each(lambda: next(steps), count)
+        found: Found = {
+            "batch": _each(lambda: next(steps), count),
+            "state_dict": _each(loader.state_dict, count),
+        }
+    anywhere = iter(np.random.default_rng(5).integers(0, ROWS, count).tolist())
+    ahead = iter(range(0, 256 * count, 256))
+    found["step"] = _each(lambda: order_rows("permuted", ROWS, 3, next(ahead), 256), count)
+    found["seek"] = _each(lambda: order_rows("permuted", ROWS, 3, next(anywhere), 256), count)
+    return found | {"allocations": _counted(manifest.parent)}
+
+
+def _each(work: Callable[[], object], count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - began) / count
+
+
+def _counted(cache: Path) -> float | str:
+    """In a process that counts them."""
+    try:
+        counter = str(compiled(_SOURCE))
+    except NoCompiler as reason:
+        return str(reason)
+    work = "import sys; from benchmarks.suites.overhead import count; count(*sys.argv[1:])"
+    command = [sys.executable, "-c", work, counter, str(cache)]
+    done = subprocess.run(
+        command, env={**os.environ, "LD_PRELOAD": counter}, stdout=subprocess.PIPE, check=True
+    )
+    found: float = json.loads(done.stdout)
+    return found
+
+
+def count(counter: str, cache: str) -> None:
+    """Print how many there are a batch. The work of that process."""
+    from dsrt_native import Cache, Loader, Population
+
+    asked = ctypes.CDLL(counter).large_allocations
+    with Loader(Population([Cache.open(cache)]), 256, order="uniform", fields=["x"]) as loader:
+        steps = loader.steps()
+        for _ in range(_WARMING):
+            next(steps)
+        before = asked()
+        for _ in range(_BATCHES):
+            next(steps)
+        print((asked() - before) / _BATCHES)
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table."""
+    lines = ["## Overhead", "", *table.head("of DSRT", "", words=1)]
+    for figures in results.values():
+        for work, title in _ROWS.items():
+            scale = 1 if work == "allocations" else 1e6
+            lines.append(table.row([title, table.middle(figures, work, FIRST, scale)]))
+    return lines
