@@ -1,7 +1,19 @@
 """The suites, one a file. A new one: a file as `benchmarks.suite` describes it, and its name here."""
 
 from benchmarks.suite import Suite
-from benchmarks.suites import build, engine, first, limits, memory, overhead, read, samples, size, verify, write
+from benchmarks.suites import (
+    build,
+    engine,
+    first,
+    limits,
+    memory,
+    overhead,
+    read,
+    samples,
+    size,
+    verify,
+    write,
+)
 
 SUITES: dict[str, Suite] = {
     "read": read,
