@@ -29,7 +29,7 @@ typedef __m128i vector;
 #endif
 
 /* Records whose beginnings are asked for ahead, and how much of each, in cache lines of 64 bytes. */
-enum { AHEAD = 12, LINE = 64, LINES = 32 };
+enum { AHEAD = 8, LINE = 64, LINES = 16 };
 
 static void ask_for(const uint8_t *record, int64_t size) {
     int64_t lines = (size + LINE - 1) / LINE;

@@ -1,0 +1,68 @@
+"""The machine's limits are of work that was done: what C copies and libzstd decodes is what was stored."""
+
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.peer import Cannot
+from benchmarks.peers import machine
+from benchmarks.workload import Workload
+from tests.benchmarks.test_workload import ALL, ARRAYS, DENSE, TOKENS
+
+ZSTD = [replace(each, codec=codec) for each in (TOKENS, ARRAYS) for codec in ("zstd", "zstd-dict")]
+
+
+def _ways(workload: Workload) -> list[machine.Way]:
+    return ["bypass", "memcpy"] if workload.codec == "raw" else ["libzstd"]
+
+
+@pytest.mark.parametrize("workload", ALL + ZSTD, ids=lambda each: f"{each.name}-{each.codec}")
+def test_what_it_gathers_is_what_was_stored(workload: Workload, tmp_path: Path) -> None:
+    machine.write(workload, workload.all(), tmp_path)
+    workload = replace(workload, batch=8)
+    for way in _ways(workload):
+        handle = machine.open(workload, tmp_path, way=way)
+        for seed in range(20):
+            numbers = np.random.default_rng(seed).integers(0, workload.samples, 1 + seed % 8)
+            assert workload.check(machine.gather(handle, numbers)) == numbers.tolist()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("workload", ALL + ZSTD, ids=lambda each: f"{each.name}-{each.codec}")
+def test_its_loop_has_every_sample_at_most_once_in_a_pass(
+    workload: Workload, threads: int, tmp_path: Path
+) -> None:
+    machine.write(workload, workload.all(), tmp_path)
+    for way in _ways(workload):
+        loop = machine.loop(machine.open(workload, tmp_path, way=way), 5, seed=1, threads=threads)
+        for _ in range(3):
+            batches = [list(workload.check(batch)) for batch in islice(loop, workload.samples // 5)]
+            assert {len(batch) for batch in batches} == {5}
+            assert sorted(chain(*batches)) == list(range(workload.samples))
+
+
+def test_a_frame_that_is_none_is_an_error(tmp_path: Path) -> None:
+    workload = replace(TOKENS, codec="zstd")
+    machine.write(workload, workload.all(), tmp_path)
+    records = bytearray((tmp_path / "records").read_bytes())
+    records[:4] = b"none"
+    (tmp_path / "records").write_bytes(records)
+    with pytest.raises(ValueError, match="no zstd frame"):
+        machine.open(workload, tmp_path, way="libzstd")
+
+
+def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import limits
+
+    def nowhere(name: str) -> Any:
+        return None
+
+    monkeypatch.setattr(limits.shutil, "which", nowhere)
+    limits._library.cache_clear()
+    machine.write(DENSE, DENSE.all(), tmp_path)
+    with pytest.raises(Cannot, match="no C compiler"):
+        machine.open(DENSE, tmp_path)
