@@ -19,7 +19,8 @@ from nox.logger import logger
 ROOT = Path(__file__).parent
 CRATES = ROOT / "packages" / "dsrt-native"
 SCRIPTS = ROOT.parent / "shared" / "usage"
-PEERS = ["loaderx", "dataset-rt", "polars", "scikit-image", "tokenizers"]  # the last two: data
+PEERS = ["loaderx", "dataset-rt", "polars", "lmdb", "array-record", "grain", "numba"]
+PEERS += ["scikit-image", "tokenizers"]  # the data come from and by these
 TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
 
 # What each package needs of ours, itself last. Extras are those its tests use.

@@ -9,7 +9,7 @@ FIRST = "dsrt"
 MACHINE = "machine"
 """The one that is no system but the limits of the machine."""
 
-QUICK = (FIRST, "loaderx", "dataset_rt", "memmap", MACHINE)
+QUICK = (FIRST, "loaderx", "dataset_rt", "memmap", "torch", "lmdb", "grain", MACHINE)
 """In every run, in the order of the report."""
 
 FULL: tuple[str, ...] = ()

@@ -1,25 +1,78 @@
 """dataset-rt: samples are bytes; they are joined here, because a batch is what a training loop needs."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from dataset_rt import CacheInput, CacheWriteSuccess, DatasetRuntime, ReaderConfig, WriterConfig
+from dataset_rt import (
+    CachedDataset,
+    CachedSample,
+    CacheInput,
+    CacheWriteSuccess,
+    DatasetRuntime,
+    ReaderConfig,
+    WriterConfig,
+)
 
-from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
-from benchmarks.workload import Batch, Packed, Workload
+from benchmarks import records
+from benchmarks.loops import arrived, tensors
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
     "dataset-rt",
-    "samples are bytes; `get_item` in a loop, as it has no call for many; its iterator, which draws by "
-    "weight, cut into batches; the bytes of a batch are joined into one array; no checksums",
-    "`write_cache` of a source that makes bytes of each array, with 2 threads; its processes are for "
-    "several sources",
+    reads="samples are bytes; `get_item` in a loop, as it has no call for many; its iterator, which draws by "
+    "weight with replacement, cut into batches, or its loader for torch with worker processes; the bytes of "
+    "a batch are joined into one array; no checksums",
+    writes="`write_cache` of a source that makes bytes of each array; its processes are for several sources",
 )
-SWEEP: dict[str, list[dict[str, Any]]] = {"open": [{"threads": count} for count in (4, 1, 2)]}
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "write": [{"threads": 1}, {"threads": 2}, {"threads": 4}],
+    "loop": [
+        {"threads": 1},
+        {"threads": 2},
+        {"threads": 4},
+        {"threads": 2, "prefetch": 512},
+        {"threads": 1, "processes": 2},
+    ],
+    "workers": [
+        *({"threads": threads} for threads in (1, 2, 4)),
+        *({"threads": 1, "processes": processes} for processes in (1, 2, 4)),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What its bytes do not say."""
+
+    workload: Workload
+    shapes: npt.NDArray[np.int64] | None
+
+    def joined(self, samples: list[CachedSample]) -> Batch:
+        """The batch that these samples are."""
+        values = [sample.data for sample in samples]
+        if self.shapes is None:
+            return records.joined(self.workload, values)
+        return records.joined(self.workload, values, self.shapes[[sample.sample_id for sample in samples]])
+
+
+class Store:
+    """A cache, opened for single samples."""
+
+    def __init__(self, workload: Workload, folder: Path) -> None:
+        self.path = folder / "samples"
+        self.samples = Samples(workload, records.shapes(folder))
+        self.dataset = self.reader(1, ReaderConfig(seed=0, shuffle=False))
+        self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
+
+    def reader(self, threads: int, config: ReaderConfig) -> CachedDataset:
+        """Another one of the same cache."""
+        return DatasetRuntime(num_workers=threads).cached_dataset([self.path], reader_config=config)
 
 
 class _Source:
@@ -32,24 +85,98 @@ class _Source:
         return iter(self.inputs)
 
 
-def _written(workload: Workload, inputs: Iterable[CacheInput], folder: Path, processes: int = 0) -> None:
+def _written(
+    workload: Workload, inputs: Iterable[CacheInput], folder: Path, threads: int = 2, processes: int = 0
+) -> None:
     if workload.codec != "raw":
         raise Cannot("no zstd, only lz4")
     config = WriterConfig(show_progress=False, num_processes=processes)
-    results = DatasetRuntime(num_workers=2).write_cache(_Source(inputs), folder, writer_config=config)
+    runtime = DatasetRuntime(num_workers=threads)
+    results = runtime.write_cache(_Source(inputs), folder, writer_config=config)
     if not all(isinstance(result, CacheWriteSuccess) for result in results):
         raise RuntimeError(f"dataset-rt could not write: {results}")
 
 
-def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+def write(workload: Workload, samples: Iterable[Array], folder: Path, *, threads: int = 2) -> None:
     """One cache; metadata there must be."""
     one = {"one": 1}
-    _written(workload, (CacheInput._make((sample.tobytes(), one)) for sample in samples), folder)
+    values = records.encoded(workload, samples, folder)
+    _written(workload, (CacheInput._make((value, one)) for value in values), folder, threads)
+
+
+def open(workload: Workload, folder: Path) -> Store:
+    """Open the cache."""
+    return Store(workload, folder)
+
+
+def gather(store: Store, numbers: Numbers) -> Batch:
+    """One call a sample."""
+    item, cache_id = store.dataset.get_item, store.cache_id
+    return store.samples.joined([item(cache_id, number) for number in numbers.tolist()])
+
+
+class _Collate:
+    """What a worker process of torch makes of the samples of a batch."""
+
+    def __init__(self, samples: Samples, transform: Transform | None) -> None:
+        self.samples, self.transform = samples, transform
+
+    def __call__(self, samples: list[CachedSample]) -> Any:
+        batch = self.samples.joined(samples)
+        return tensors(batch if self.transform is None else self.transform(batch))
+
+
+def loop(
+    store: Store,
+    batch: int,
+    *,
+    seed: int,
+    transform: Transform | None = None,
+    threads: int = 4,
+    prefetch: int = 64,
+    processes: int = 0,
+) -> Iterator[Batch]:
+    """Its iterators, one after another, cut into batches, or its loader for torch."""
+    workload = store.samples.workload
+    reader = store.reader(threads, ReaderConfig(seed=seed, shuffle=True, prefetch_size=prefetch))
+    if processes:
+        loader = reader.to_torch_dataloader(
+            batch_size=batch,
+            # A list of samples travels in one piece.
+            collate_fn=_Collate(replace(store.samples, workload=replace(workload, form="packed")), transform),
+            seed=seed,
+            num_workers=processes,
+            native_num_workers=threads,
+            drop_last=True,
+            verbose=False,
+        )
+        while True:
+            for made in loader:
+                yield arrived(made, workload)
+    while True:
+        samples = iter(reader)
+        while len(chunk := list(islice(samples, batch))) == batch:
+            made = store.samples.joined(chunk)
+            yield made if transform is None else transform(made)
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """Its iterator is one piece."""
+    raise Cannot("draws and reads in one")
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     """One cache."""
     _written(workload, (CacheInput._make((sample.tobytes(), metadata)) for sample, metadata in rows), folder)
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """Its table."""
+    config = ReaderConfig(seed=0, shuffle=False)
+    dataset = DatasetRuntime(num_workers=1).cached_dataset([folder / "samples"], reader_config=config)
+    return {name: dataset.get_metadata()[name].to_list() for name in ("number", "label")}
 
 
 class _Inputs:
@@ -65,58 +192,4 @@ def build(workload: Workload, source: Source, folder: Path, workers: int) -> Non
     """A process writes whole sources."""
     if workers > 1:
         raise Cannot("one process a source")
-    _written(workload, _Inputs(source), folder, workers)
-
-
-def metadata(folder: Path) -> dict[str, list[Any]]:
-    """Its table."""
-    dataset = DatasetRuntime(num_workers=1).cached_dataset(
-        [folder / "samples"], reader_config=ReaderConfig(seed=0, shuffle=False)
-    )
-    return {name: dataset.get_metadata()[name].to_list() for name in ("number", "label")}
-
-
-class Dataset:
-    """An opened cache."""
-
-    def __init__(self, workload: Workload, folder: Path, threads: int) -> None:
-        runtime = DatasetRuntime(num_workers=threads)
-        config = ReaderConfig(seed=0, shuffle=True)
-        self.dataset = runtime.cached_dataset([folder / "samples"], reader_config=config)
-        self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
-        self.workload = workload
-
-    def joined(self, parts: list[bytes]) -> Batch:
-        # A bytearray, so that the array can be written to, as the others' can.
-        values = np.frombuffer(bytearray().join(parts), self.workload.dtype)
-        if not self.workload.ragged:
-            return values.reshape(len(parts), *self.workload.shape)
-        sizes = np.fromiter(map(len, parts), np.int64, len(parts)) // values.itemsize
-        return Packed(values, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]))
-
-
-def open(workload: Workload, folder: Path, threads: int = 4) -> Dataset:
-    """Open the cache."""
-    return Dataset(workload, folder, threads)
-
-
-def gather(opened: Dataset, numbers: Numbers) -> Batch:
-    """One call a sample."""
-    item, cache_id = opened.dataset.get_item, opened.cache_id
-    return opened.joined([item(cache_id, number).data for number in numbers.tolist()])
-
-
-def loop(opened: Dataset, batch: int, *, seed: int, transform: Transform | None = None) -> Iterator[Batch]:
-    """Its iterators, one after another, cut into batches; `seed` is the dataset's."""
-    while True:
-        samples = iter(opened.dataset)
-        while len(parts := [sample.data for sample in islice(samples, batch)]) == batch:
-            joined = opened.joined(parts)
-            yield joined if transform is None else transform(joined)
-
-
-def draw(
-    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
-) -> Callable[[], Numbers]:
-    """It has none apart from its iterator."""
-    raise Cannot("no sampler apart from its iterator")
+    _written(workload, _Inputs(source), folder, processes=workers)

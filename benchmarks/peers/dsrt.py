@@ -1,7 +1,9 @@
 """DSRT: one cache of one field, with checksums and digests written and verified, as always."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -10,18 +12,24 @@ import numpy.typing as npt
 
 import dsrt_native
 from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
-from benchmarks.workload import LEVEL, Batch, Packed, Workload
+from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
+from dsrt_native.order import rows as order_rows
 
 ABOUT = About(
     "dsrt-native",
-    "`Population.gather`; `Loader(order='permuted')`, all else as it is by default; every record's "
-    "checksum is verified at every read",
+    "`Population.gather`; `Loader(order='permuted')`, its threads and prefetch as swept, transforms on the "
+    "consumer's thread; every record's checksum is verified at every read; draws by the loader of `_row` "
+    "alone, or by the engine's function of positions",
     "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
     "checksums of records, BLAKE3 of files, everything synced before it is published",
 )
-SWEEP: dict[str, list[dict[str, Any]]] = {}
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "loop": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 8}],
+    "workers": [{"threads": threads} for threads in (1, 2, 4)],
+    "draw": [{"by": "positions"}, {"by": "loader"}],
+}
 
 
 def field(workload: Workload) -> Dense | Ragged:
@@ -30,7 +38,7 @@ def field(workload: Workload) -> Dense | Ragged:
     if workload.codec != "raw":
         codec = Zstd(LEVEL, dictionary=workload.dictionary if workload.codec == "zstd-dict" else None)
     if workload.ragged:
-        return Ragged(workload.dtype, codec=codec)
+        return Ragged(workload.dtype, workload.ndim, codec=codec)
     return Dense(workload.dtype, workload.shape, codec=codec)
 
 
@@ -41,11 +49,11 @@ def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder
             writer.append({"x": sample})
 
 
-def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
     """One `append_batch` a batch."""
     with CacheWriter(folder / "samples", {"x": field(workload)}) as writer:
         for batch in batches:
-            x = RaggedArray(batch.values, batch.offsets) if isinstance(batch, Packed) else batch
+            x = RaggedArray(batch.values, batch.offsets, batch.shapes) if isinstance(batch, Packed) else batch
             writer.append_batch({"x": x})
 
 
@@ -83,32 +91,81 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     return columns
 
 
-def open(workload: Workload, folder: Path) -> Population:
-    """All rows of the cache."""
-    return Population([Cache.open(folder / "samples")])
+class Rows:
+    """All rows of a cache, and the form that a ragged batch is to have."""
+
+    def __init__(self, workload: Workload, folder: Path) -> None:
+        self.population = Population([Cache.open(folder / "samples")])
+        self.form = workload.form
+
+    def viewed(self, batch: dict[str, Any]) -> Batch:
+        """What a batch holds."""
+        x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
+        if not isinstance(x, RaggedArray):
+            return x
+        return x.to_list() if self.form == "list" else Packed(x.values, x.offsets, x.shapes)
 
 
-def _viewed(batch: dict[str, Any]) -> Batch:
-    x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
-    return Packed(x.values, x.offsets) if isinstance(x, RaggedArray) else x
+def open(workload: Workload, folder: Path) -> Rows:
+    """Open the cache."""
+    return Rows(workload, folder)
 
 
-def gather(population: Population, numbers: Numbers) -> Batch:
+def gather(rows: Rows, numbers: Numbers) -> Batch:
     """Its one call for many records."""
-    return _viewed(population.gather(numbers, ["x"]))
+    return rows.viewed(rows.population.gather(numbers, ["x"]))
 
 
 def loop(
-    population: Population, batch: int, *, seed: int, transform: Transform | None = None
+    rows: Rows,
+    batch: int,
+    *,
+    seed: int,
+    transform: Transform | None = None,
+    threads: int | None = None,
+    prefetch: int = 4,
 ) -> Iterator[Batch]:
-    """Its loader."""
-    with Loader(population, batch, order="permuted", seed=seed, fields=["x"]) as loader:
+    """Its loader; the transform runs on the thread that takes the batches."""
+    with Loader(
+        rows.population,
+        batch,
+        order="permuted",
+        seed=seed,
+        fields=["x"],
+        threads=threads,
+        prefetch=prefetch,
+    ) as loader:
         for step in loader.steps():
-            yield _viewed(step) if transform is None else transform(_viewed(step))
+            yield rows.viewed(step) if transform is None else transform(rows.viewed(step))
 
 
 def draw(
-    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+    order: Any,
+    rows: int,
+    batch: int,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+    seed: int = 0,
+    by: str = "loader",
 ) -> Callable[[], Numbers]:
-    """It has none apart from its loader."""
-    raise Cannot("no sampler apart from the loader")
+    """A loader of row numbers alone, or the rows at the next positions of the stream."""
+    if by == "loader":
+        return _drawn(order, rows, batch, weights, seed).__next__
+    if weights is not None:
+        raise Cannot("weights belong to a loader, which prepares them once")
+    positions = count(0, batch)
+    return lambda: order_rows(order, rows, seed, next(positions), batch)
+
+
+def _drawn(
+    order: Any, rows: int, batch: int, weights: npt.NDArray[np.float64] | None, seed: int
+) -> Iterator[Numbers]:
+    with TemporaryDirectory() as folder:
+        with CacheWriter(Path(folder) / "one", {"x": Dense("uint8", (8,))}) as writer:
+            writer.append({"x": np.zeros(8, np.uint8)})
+        # All rows are that sample, as nothing of it is read.
+        cache = Cache.open(Path(folder) / "one")
+        population = Population([cache], rows=np.zeros(rows, np.uint64), weights=weights)
+        with Loader(population, batch, order=order, seed=seed, fields=["_row"]) as loader:
+            for step in loader.steps():
+                yield step["_row"]

@@ -1,4 +1,4 @@
-"""loaderx: a typed store for each of what belongs to a sample, its gather and its loader."""
+"""loaderx: a typed store for each of what belongs to a sample, its gather, its loader and its sampler."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -12,30 +12,45 @@ from loaderx import Loader
 from loaderx.sampler import Sampler
 from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
-from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
-from benchmarks.workload import Batch, Packed, Workload
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "loaderx",
-    "`Dense` or `Ragged` store with codec raw, `__getitems__`; `Loader` over a cyclic `Sampler` with "
-    "its default prefetch of 4; no checksums",
-    "`append` of 4 MiB at once, with zstd 64: faster than other sizes and than all at once; single "
-    "samples are stacked or packed to as much; `data_shards` 4, the default, which was faster than 1 "
-    "and 2; a thread a core, which is its own choice; metadata are stores of their own; no checksums, "
-    "no digests, no syncs",
+    reads="`Dense` or `Ragged` store, `__getitems__`; `Loader` over a cyclic `Sampler`, with transforms in "
+    "its threads; by DLPack without a copy; no checksums",
+    writes="`append` of 4 MiB at once, with zstd 64: faster than other sizes and than all at once; single "
+    "samples are stacked or packed to as much; a thread a core, which is its own choice; metadata are stores "
+    "of their own; no checksums, no digests, no syncs",
 )
-SWEEP: dict[str, list[dict[str, Any]]] = {"loop": [{"workers": count} for count in (1, 0, 2, 4)]}
-
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "write": [{"data_shards": 1}, {"data_shards": 2}, {"data_shards": 4}, {"data_shards": 8}],
+    "loop": [
+        {"workers": 0},
+        {"workers": 1, "prefetch": 1},
+        {"workers": 1},
+        {"workers": 2},
+        {"workers": 4},
+    ],
+    "workers": [{"workers": workers} for workers in (0, 1, 2, 4)],
+}
 ROWS_AT_ONCE = 4096
 
 
-def _created(workload: Workload, folder: Path) -> Dense | Ragged:
-    # data_shards stays at 4, the default: 1, 2 and 8 were not faster when tried.
-    options: dict[str, Any] = {"codec": workload.codec.replace("-", "_")}
+class Store:
+    """An opened store."""
+
+    def __init__(self, workload: Workload, folder: Path) -> None:
+        self.store = (Ragged if workload.ragged else Dense).open(folder / "store")
+        self.form = workload.form
+
+
+def _created(workload: Workload, folder: Path, data_shards: int = 4) -> Dense | Ragged:
+    options: dict[str, Any] = {"codec": workload.codec.replace("-", "_"), "data_shards": data_shards}
     if workload.codec == "zstd-dict":
         options["dict_bytes"] = workload.dictionary
     if workload.ragged:
-        return Ragged.create(folder / "store", workload.dtype, ndim=1, **options)
+        return Ragged.create(folder / "store", workload.dtype, workload.ndim, **options)
     return Dense.create(folder / "store", workload.dtype, workload.shape, **options)
 
 
@@ -45,21 +60,79 @@ def _chunks(samples: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder: Path) -> None:
+def write(workload: Workload, samples: Iterable[Array], folder: Path, *, data_shards: int = 4) -> None:
     """It takes arrays of many samples, and waits until they are written: samples are collected to such."""
-    joined = RaggedBatch.from_records if workload.ragged else np.stack
-    with _created(workload, folder) as store:
+    pack = RaggedBatch.from_records if workload.ragged else np.stack
+    with _created(workload, folder, data_shards) as store:
         for chunk in _chunks(samples, max(1, int(workload.batch_bytes / workload.bytes * workload.samples))):
-            store.append(joined(chunk))
+            store.append(pack(chunk))
 
 
-def write_batches(workload: Workload, batches: Iterable[Batch], folder: Path) -> None:
+def open(workload: Workload, folder: Path) -> Store:
+    """Open the store."""
+    return Store(workload, folder)
+
+
+def gather(store: Store, numbers: Numbers) -> Batch:
+    """Its one call for many records."""
+    return _numpy(store.store.__getitems__(numbers.view(np.uint64)), store.form)
+
+
+def _numpy(batch: Any, form: str) -> Batch:
+    if not isinstance(batch, RaggedBatch):
+        dense: npt.NDArray[np.generic] = np.from_dlpack(batch)
+        return dense
+    values, offsets = np.from_dlpack(batch.values), np.from_dlpack(batch.cu_seqlens)
+    shapes = np.from_dlpack(batch.shapes) if batch.shapes.shape[1] > 1 else None
+    packed = Packed(values, offsets.astype(np.int64), None if shapes is None else shapes.view(np.int64))
+    # Its to_tensors makes the same with more objects and multiplies shapes again.
+    return packed if form == "packed" else list(packed)
+
+
+def loop(
+    store: Store,
+    batch: int,
+    *,
+    seed: int,
+    transform: Transform | None = None,
+    workers: int = 4,
+    prefetch: int = 4,
+) -> Iterator[Batch]:
+    """Its loader; the transform runs in its threads."""
+
+    def made(shards: list[dict[str, Any]]) -> Batch:
+        found = _numpy(shards[0]["x"], store.form)
+        return found if transform is None else transform(found)
+
+    sampler = Sampler(len(store.store), batch, Sampler.Mode.CYCLIC, seed=seed)
+    streams = {"x": [store.store]}
+    with Loader(streams, sampler, workers=workers, prefetch=prefetch, transform=made) as loader:
+        yield from loader
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """Its sampler; what it returns is its own buffer."""
+    modes = {
+        "sequential": Sampler.Mode.SEQUENTIAL,
+        "uniform": Sampler.Mode.IID,
+        "permuted": Sampler.Mode.CYCLIC,
+    }
+    if order not in modes:
+        raise Cannot("no weights")
+    sampler = Sampler(rows, batch, modes[order], seed=seed)
+    return lambda: sampler.next().view(np.int64)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
     """One append a batch."""
     with _created(workload, folder) as store:
         for batch in batches:
             if isinstance(batch, Packed):
-                sizes = np.diff(batch.offsets).astype(np.uint64)
-                store.append(RaggedBatch(batch.values, batch.offsets.astype(np.int32), sizes[:, None]))
+                shapes = np.diff(batch.offsets)[:, None] if batch.shapes is None else batch.shapes
+                offsets = batch.offsets.astype(np.int32)
+                store.append(RaggedBatch(batch.values, offsets, shapes.astype(np.uint64)))
             else:
                 store.append(batch)
 
@@ -77,13 +150,6 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             labels.append(RaggedBatch.from_records(texts))
 
 
-def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
-
-
 def metadata(folder: Path) -> dict[str, list[Any]]:
     """All of both streams."""
     with Dense.open(folder / "number") as numbers, Ragged.open(folder / "label") as labels:
@@ -91,37 +157,8 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
         return {"number": np.from_dlpack(numbers[:]).tolist(), "label": texts}
 
 
-def open(workload: Workload, folder: Path) -> Dense | Ragged:
-    """Open the store."""
-    return (Ragged if workload.ragged else Dense).open(folder / "store")
-
-
-def _viewed(batch: Any) -> Batch:
-    # By DLPack, without a copy.
-    if isinstance(batch, RaggedBatch):
-        return Packed(np.from_dlpack(batch.values), np.from_dlpack(batch.cu_seqlens).astype(np.int64))
-    dense: npt.NDArray[np.generic] = np.from_dlpack(batch)
-    return dense
-
-
-def gather(store: Dense | Ragged, numbers: Numbers) -> Batch:
-    """Its one call for many records."""
-    return _viewed(store.__getitems__(numbers.astype(np.uint64)))
-
-
-def loop(
-    store: Dense | Ragged, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 1
-) -> Iterator[Batch]:
-    """Its loader."""
-    sampler = Sampler(len(store), batch, Sampler.Mode.CYCLIC, seed=seed)
-    with Loader({"x": [store]}, sampler, workers=workers) as loader:
-        for shards in loader:
-            viewed = _viewed(shards[0]["x"])
-            yield viewed if transform is None else transform(viewed)
-
-
-def draw(
-    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
-) -> Callable[[], Numbers]:
-    """Its sampler."""
-    raise Cannot("not measured yet")
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)

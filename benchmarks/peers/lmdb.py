@@ -1,0 +1,101 @@
+"""LMDB: a tree of keys and values in one mapped file; samples are bytes under their number."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import records
+from benchmarks.loops import Permutations, gathered
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.workload import Batch, Workload
+
+ABOUT = About(
+    "lmdb",
+    reads="one read transaction a batch, values as buffers of the map, joined into one array; the loop "
+    "around it is plain Python, alone or with threads that are ahead; no checksums",
+    writes="`putmulti` in ascending order (`append`), without syncs, which the benchmark makes",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "write": [{"commit": 256}, {"commit": 4096}, {"commit": 1 << 40}],
+    "open": [{"many": True}, {"many": False}],
+    "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
+}
+ROOM = 1 << 40
+"""Of addresses; the file grows with what is written."""
+
+
+@cache
+def _opened(path: Path) -> lmdb.Environment:
+    # A process may have a file open only once.
+    return lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False)
+
+
+class Environment:
+    """An opened file."""
+
+    def __init__(self, workload: Workload, folder: Path, many: bool) -> None:
+        self.workload, self.many, self.shapes = workload, many, records.shapes(folder)
+        self.environment = _opened(folder / "samples")
+
+    def joined(self, numbers: Numbers, values: list[Any]) -> Batch:
+        """The batch that these values are."""
+        return records.joined(self.workload, values, None if self.shapes is None else self.shapes[numbers])
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, *, commit: int = 4096) -> None:
+    """So many samples a transaction."""
+    if workload.codec != "raw":
+        raise Cannot("no codec")
+    values = enumerate(records.encoded(workload, samples, folder))
+    items = ((number.to_bytes(8, "big"), value) for number, value in values)
+    path = str(folder / "samples")
+    with lmdb.open(path, subdir=False, sync=False, metasync=False, lock=False, map_size=ROOM) as environment:
+        while True:
+            with environment.begin(write=True) as transaction, transaction.cursor() as cursor:
+                consumed, _ = cursor.putmulti(islice(items, commit), append=True)
+            if not consumed:
+                return
+
+
+def open(workload: Workload, folder: Path, *, many: bool = True) -> Environment:
+    """Map the file."""
+    return Environment(workload, folder, many)
+
+
+def gather(store: Environment, numbers: Numbers) -> Batch:
+    """`getmulti` of all keys, or a `get` for each."""
+    raw = numbers.astype(">u8").tobytes()
+    keys = [raw[place : place + 8] for place in range(0, len(raw), 8)]
+    # A buffer is good until the transaction ends: a list of samples needs bytes of its own.
+    how: dict[str, Any] = {"buffers": store.workload.form != "list"}
+    with store.environment.begin(**how) as transaction:
+        if store.many:
+            with transaction.cursor() as cursor:
+                return store.joined(numbers, [value for _, value in cursor.getmulti(keys)])
+        return store.joined(numbers, list(map(transaction.get, keys)))
+
+
+def loop(
+    store: Environment,
+    batch: int,
+    *,
+    seed: int,
+    transform: Transform | None = None,
+    threads: int = 0,
+) -> Iterator[Batch]:
+    """Permutations, one after another, as one writes it by hand."""
+    orders = Permutations(store.workload.samples, batch, seed)
+    yield from gathered(partial(gather, store), orders, transform, threads)
+
+
+def draw(
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
+) -> Callable[[], Numbers]:
+    """It is a store."""
+    raise Cannot("no sampler")

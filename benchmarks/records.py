@@ -1,0 +1,49 @@
+"""For systems that store bytes: samples as such, and many of them as a batch again.
+
+What bytes do not say is kept beside the store: the shapes of samples that differ in more than their length.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.peer import Array
+from benchmarks.workload import Batch, Packed, Workload
+
+_SHAPES = "shapes.npy"
+
+Shapes = npt.NDArray[np.int64]
+
+
+def encoded(workload: Workload, samples: Iterable[Array], folder: Path) -> Iterator[bytes]:
+    """The bytes of every sample; at the end their shapes are kept, if there is need."""
+    found = []
+    for sample in samples:
+        if workload.ragged and sample.ndim > 1:
+            found.append(sample.shape)
+        yield sample.tobytes()
+    if found:
+        np.save(folder / _SHAPES, np.array(found, np.int64))
+
+
+def shapes(folder: Path) -> Shapes | None:
+    """What was kept: int64[samples, ndim], or None if lengths say all."""
+    path = folder / _SHAPES
+    return np.load(path) if path.exists() else None
+
+
+def joined(workload: Workload, records: Sequence[bytes | memoryview], shapes: Shapes | None = None) -> Batch:
+    """The batch of these records, which have these shapes: one copy, but none to make a list."""
+    if workload.form == "list":
+        vectors = [np.frombuffer(record, workload.dtype) for record in records]
+        if shapes is None:
+            return vectors
+        return [vector.reshape(shape) for vector, shape in zip(vectors, shapes.tolist(), strict=True)]
+    # A bytearray, so that the array can be written to, as the others' can.
+    values = np.frombuffer(bytearray().join(records), workload.dtype)
+    if not workload.ragged:
+        return values.reshape(len(records), *workload.shape)
+    sizes = np.fromiter(map(len, records), np.int64, len(records)) // values.itemsize
+    return Packed(values, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), shapes)

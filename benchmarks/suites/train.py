@@ -1,0 +1,132 @@
+"""End to end, a loop that trains: how long does it wait for data, and what does the loader hold?"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from statistics import median
+
+import numpy as np
+
+from benchmarks import process_tree, sweep, table, timing
+from benchmarks.peer import Cannot
+from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.store import Store
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.workload import Batch
+from benchmarks.workloads import WORKLOADS
+
+WORKLOAD = WORKLOADS["photographs"]
+CASES = {
+    "gpu": "a step that leaves the CPU alone for 20 ms, as one on a GPU does",
+    "cpu": "a step of torch on one thread of the CPU: every pixel of a coarser picture, forward and backward",
+}
+QUICK = ("gpu",)
+PEERS = SYSTEMS
+MOST_ROUNDS = 5
+
+STEP = 0.020  # seconds
+SHARE = 0.5  # of the time of a turn, for a setting of the sweep
+
+Step = Callable[[Batch], object]
+
+
+def _sleep(batch: Batch) -> object:
+    timing.touch(batch)
+    time.sleep(STEP)
+    return None
+
+
+def _torch() -> Step:
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(56 * 56 * 3, 64), torch.nn.ReLU())
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+
+    def step(batch: Batch) -> object:
+        coarse = np.ascontiguousarray(np.asarray(batch)[:, ::4, ::4])
+        loss = model(torch.from_numpy(coarse).float()).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def _step(case: str) -> Step:
+    return _sleep if case == "gpu" else _torch()
+
+
+def _store(job: Job) -> Store:
+    return Store.of(job, WORKLOAD.shrunk() if job.smoke else WORKLOAD)
+
+
+def prepare(job: Job) -> Tried:
+    """Store, compare with the truth, and try the settings with the step."""
+    store, step = _store(job), _step(job.case)
+    store.write()
+
+    def rate(setting: Setting) -> float:
+        batches = store.loop(store.open(setting), setting)
+        with closing(batches):
+            store.check_loop(batches)
+            return _trained(store, batches, step, job.seconds * SHARE)["train"]
+
+    return {"train": sweep.tried(sweep.settings(store.peer, "open", "loop"), rate)}
+
+
+def measure(job: Job) -> Found:
+    """Samples a second, the share of the time that was waited, and MiB of the processes."""
+    store, step = _store(job), _step(job.case)
+    try:
+        setting = job.setting("train")
+    except Cannot as reason:
+        return {"train": str(reason)}
+    batches = store.loop(store.open(setting), setting)
+    with closing(batches):
+        with process_tree.Watch() as watched:
+            _trained(store, batches, step, job.seconds / 2)
+        found: Found = dict(_trained(store, batches, step, job.seconds))
+    return found | {"steady": median(watched.samples), "peak": max(watched.samples)}
+
+
+def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> dict[str, float]:
+    waited, count, began = 0.0, 0, time.perf_counter()
+    while not count or time.perf_counter() - began < seconds:
+        asked = time.perf_counter()
+        batch = next(batches)
+        waited += time.perf_counter() - asked
+        step(batch)
+        count += 1
+    passed = time.perf_counter() - began
+    return {"train": count * store.workload.batch / passed, "waited": waited / passed}
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a kind of step."""
+    lines = [
+        "## Training",
+        "",
+        f"{WORKLOAD.heading}, in batches of {WORKLOAD.batch}. *Waited* is the share of the time that the",
+        "loop spent in asking for batches. *Own memory* is that of all processes with all that they import.",
+    ]
+    for case, figures in results.items():
+        lines += ["", f"### {CASES[case].capitalize()}", "", *_section(figures)]
+    return lines
+
+
+def _section(figures: Figures) -> list[str]:
+    lines = table.head("system", "samples/s", "spread", "x DSRT", "waited, %", "own memory, MiB", words=1)
+    systems = figures.get("train", {})
+    for peer in table.systems(systems):
+        rates = systems[peer]
+        if isinstance(rates, str):
+            lines.append(table.row([table.name(peer), rates, "", "", "", ""]))
+            continue
+        cells = [table.name(peer), f"{median(rates):,.0f}", table.spread(rates)]
+        cells += [table.ratio(rates, systems.get(FIRST)), table.middle(figures, "waited", peer, 100)]
+        memory = [table.middle(figures, which, peer) for which in ("steady", "peak")]
+        lines.append(table.row([*cells, ", at most ".join(filter(None, memory))]))
+    return lines

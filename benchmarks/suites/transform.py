@@ -1,0 +1,130 @@
+"""A transform that keeps a CPU busy: in a loader's threads or processes, or in the consumer."""
+
+from collections.abc import Generator
+from contextlib import closing
+from itertools import islice
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import stamp, sweep, table, timing, transforms
+from benchmarks.peer import Cannot, Transform
+from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.store import Store
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.workload import Batch, Workload
+from benchmarks.workloads import WORKLOADS
+
+
+class Case(NamedTuple):
+    """A transform, of what, and in words."""
+
+    workload: Workload
+    transform: Transform
+    title: str
+
+
+CASES = {
+    "python": Case(
+        WORKLOADS["blocks"], transforms.masked, "plain Python, which holds the GIL: tokens are masked"
+    ),
+    "numba": Case(
+        WORKLOADS["photographs"],
+        transforms.normalised,
+        "numba, which does not hold the GIL: pictures become float32, channels first",
+    ),
+}
+QUICK = tuple(CASES)
+PEERS = SYSTEMS
+MOST_ROUNDS = 5
+
+SHARE = 0.5  # of the time of a turn, for a setting of the sweep
+_CHECKED = 3
+
+
+def _store(job: Job) -> Store:
+    workload = CASES[job.case].workload
+    return Store.of(job, workload.shrunk() if job.smoke else workload)
+
+
+def _loop(store: Store, case: str, setting: Setting) -> Generator[Batch, None, None]:
+    return store.loop(store.open(setting), setting, transform=CASES[case].transform)
+
+
+def prepare(job: Job) -> Tried:
+    """Store, compare what is transformed with the transform of the truth, and try the settings."""
+    store = _store(job)
+    store.write()
+
+    def rate(setting: Setting) -> float:
+        batches = _loop(store, job.case, setting)
+        with closing(batches):
+            for batch in islice(batches, _CHECKED):
+                _check(store.workload, job.case, np.asarray(batch))
+            times = timing.seconds_each(lambda: next(batches), job.seconds * SHARE)
+        return timing.rate(times, store.workload.batch)
+
+    return {"loop": sweep.tried(sweep.settings(store.peer, "open", "loop"), rate)}
+
+
+def _check(workload: Workload, case: str, batch: npt.NDArray[Any]) -> None:
+    """Compare a batch with the transform of the samples that it names.
+
+    Raises:
+        ValueError: It is another.
+    """
+    heads = batch if case == "python" else transforms.pictures(batch[:, :, :1, :3])
+    numbers = [stamp.number(head) for head in heads]
+    truth = CASES[case].transform(np.stack([workload.sample(number) for number in numbers]))
+    if len(batch) != workload.batch or not np.array_equal(batch, np.asarray(truth)):
+        raise ValueError(f"{case}: a batch is not the transform of the samples {numbers}")
+
+
+def measure(job: Job) -> Found:
+    """Samples a second."""
+    store = _store(job)
+    try:
+        batches = _loop(store, job.case, job.setting("loop"))
+    except Cannot as reason:
+        return {"loop": str(reason)}
+    with closing(batches):
+        timing.seconds_each(lambda: next(batches), job.seconds / 2)
+        times = timing.seconds_each(lambda: next(batches), job.seconds)
+    return timing.figures("loop", times, store.workload.batch)
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a transform."""
+    lines = [
+        "## Transforms",
+        "",
+        "Each system runs the same function on whole batches where it does that best: *what was tried*,",
+        "below, shows the other ways. What comes out is compared with the transform of the truth.",
+    ]
+    for case, figures in results.items():
+        workload = CASES[case].workload
+        lines += [
+            "",
+            f"### {CASES[case].title.capitalize()}",
+            "",
+            f"{workload.heading}",
+            "",
+            *_section(figures),
+        ]
+    return lines
+
+
+def _section(figures: Figures) -> list[str]:
+    lines = table.head("system", "samples/s", "median, ms", "p95, ms", "spread", "x DSRT", words=1)
+    systems = figures.get("loop", {})
+    for peer in table.systems(systems):
+        rates = systems[peer]
+        if isinstance(rates, str):
+            lines.append(table.row([table.name(peer), rates, "", "", "", ""]))
+            continue
+        cells = [table.name(peer), f"{median(rates):,.0f}"]
+        cells += [table.middle(figures, f"loop {which}", peer, 1e3) for which in ("median", "p95")]
+        lines.append(table.row([*cells, table.spread(rates), table.ratio(rates, systems.get(FIRST))]))
+    return lines
