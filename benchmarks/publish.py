@@ -1,0 +1,19 @@
+"""The report of a run as a page of the documentation."""
+
+from pathlib import Path
+
+from benchmarks import plots
+from benchmarks.record import Record
+from benchmarks.report import markdown
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def publish(record: Record) -> None:
+    """Write docs/benchmarks.md and its pictures, in place of those of the run before."""
+    folder = DOCS / "benchmarks"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    pictures = plots.draw(record, folder / "last")
+    (DOCS / "benchmarks.md").write_text(markdown(record, [f"benchmarks/{each.name}" for each in pictures]))
