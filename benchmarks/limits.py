@@ -136,7 +136,7 @@ def libzstd() -> Any:
 
 
 def streaming() -> str:
-    """The instructions whose stores bypass the caches.
+    """The instructions whose stores bypass the caches; without them, `copy` never does.
 
     Raises:
         NoLimits: There are none here.

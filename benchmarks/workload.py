@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ LEVEL = 3
 """Of zstd, everywhere: the only one that every system with zstd has."""
 
 DICTIONARY_BYTES, TRAINING_BYTES = 32 << 10, 4 << 20
+_AT_ONCE = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ class Workload:
 
     def all(self) -> Iterator[npt.NDArray[np.generic]]:
         """All samples in order."""
-        return map(self.sample, range(self.samples))
+        # By some at once, which is much faster where they are small.
+        return chain.from_iterable(self.batches(_AT_ONCE))
 
     def batches(self, bytes_at_once: int) -> Iterator[Joined]:
         """All samples in order, in batches of about `bytes_at_once`."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.limits import Decoder, NoLimits, Pages, Records
+from benchmarks.limits import Decoder, NoLimits, Pages, Records, streaming
 from benchmarks.peer import About, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
@@ -76,6 +76,8 @@ class Handle:
         self.records = _records(workload, folder)
         self.dictionary = (folder / "dictionary").read_bytes() if workload.codec == "zstd-dict" else None
         try:
+            if way == "bypass":
+                streaming()
             self.desk = Desk(self, workload.batch)
             self.desk.fill(np.zeros(1, np.int64))
         except NoLimits as reason:
@@ -116,7 +118,7 @@ class Desk:
 
 def open(workload: Workload, folder: Path, *, way: Way | None = None) -> Handle:
     """Map the file."""
-    return Handle(workload, folder, way or ("bypass" if workload.codec == "raw" else "libzstd"))
+    return Handle(workload, folder, way or ("memcpy" if workload.codec == "raw" else "libzstd"))
 
 
 def gather(handle: Handle, numbers: Numbers) -> Batch:

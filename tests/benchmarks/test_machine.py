@@ -3,11 +3,11 @@
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks import compiled, limits
 from benchmarks.peer import Cannot
 from benchmarks.peers import machine
 from benchmarks.workload import Workload
@@ -56,12 +56,7 @@ def test_a_frame_that_is_none_is_an_error(tmp_path: Path) -> None:
 
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarks import limits
-
-    def nowhere(name: str) -> Any:
-        return None
-
-    monkeypatch.setattr(limits.shutil, "which", nowhere)
+    monkeypatch.setattr(compiled.shutil, "which", lambda _: None)
     limits._library.cache_clear()
     machine.write(DENSE, DENSE.all(), tmp_path)
     with pytest.raises(Cannot, match="no C compiler"):

@@ -49,6 +49,7 @@ def test_the_number_of_a_text_is_made_of_tokens_that_every_vocabulary_has() -> N
 def test_batches_hold_what_the_samples_hold(workload: Workload) -> None:
     found = [sample for batch in workload.batches(workload.bytes // 3) for sample in batch]
     assert [each.tobytes() for each in found] == [each.tobytes() for each in workload.all()]
+    assert [each.tobytes() for each in found] == [workload.sample(i).tobytes() for i in range(len(found))]
     assert [each.shape for each in found] == [tuple(shape) for shape in workload.shapes.tolist()]
     assert workload.check(found) == list(range(workload.samples))
 
