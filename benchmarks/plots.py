@@ -10,9 +10,14 @@ from benchmarks.peers import FIRST, MACHINE
 from benchmarks.record import Record
 from benchmarks.suite import Results
 from benchmarks.suites import SUITES
+from benchmarks.workload import Workload
 
 _OURS, _OTHERS, _LIMIT = "#d1495b", "#6c8ead", "#c9c9c9"
 _COLUMNS = 3
+_STYLES: dict[str, dict[str, Any]] = {
+    FIRST: {"color": _OURS, "linewidth": 2.5, "zorder": 3},
+    MACHINE: {"color": _LIMIT, "linestyle": "--"},
+}
 _BARS = {
     "gather": ("read", "gather", "Random batches, thousand samples a second", 1e-3),
     "loader": ("read", "loop", "Shuffled loader in a Python loop, thousand samples a second", 1e-3),
@@ -66,13 +71,19 @@ def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scal
         )
         labels = [table.digits(systems[peer] * scale) for peer in ordered]
         axes.bar_label(bars, labels, padding=3, fontsize=7)
-        axes.set_title(getattr(SUITES[suite].CASES[case], "title", case), fontsize=8, loc="left")
+        axes.set_title(_title(SUITES[suite].CASES[case], case), fontsize=8, loc="left")
         axes.margins(x=0.18)
         axes.set_xticks([])
         axes.tick_params(labelsize=8, length=0)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     return _saved(figure, path)
+
+
+def _title(workload: object, case: str) -> str:
+    if not isinstance(workload, Workload):
+        return case
+    return workload.title if workload.codec == "raw" else f"{workload.title}, {workload.codec}"
 
 
 def _lines(results: Results, path: Path) -> Path:
@@ -84,16 +95,18 @@ def _lines(results: Results, path: Path) -> Path:
         "loop": "Loader, us a sample",
     }
     figure, grid = pyplot.subplots(1, len(works), figsize=(4.2 * len(works), 3.6))
+    colours = pyplot.get_cmap("tab20").colors
     for axes, (work, title) in zip(grid, works.items(), strict=True):
         found = _medians(results, work)
+        axes.set_prop_cycle(color=colours)
         for peer in table.systems({peer for systems in found.values() for peer in systems}):
             cases = [case for case in found if peer in found[case]]
             values = [
                 found[case][peer] * 1e3 if work == "open" else 1e6 / found[case][peer] for case in cases
             ]
             counts = [SUITES["size"].CASES[case].samples for case in cases]
-            ours = {"color": _OURS, "linewidth": 2.5, "zorder": 3} if peer == FIRST else {"linewidth": 1.2}
-            axes.loglog(counts, values, "o-", markersize=3, label=table.name(peer), **ours)
+            style = _STYLES.get(peer, {})
+            axes.loglog(counts, values, marker="o", markersize=3, label=table.name(peer), **style)
         axes.set_title(title, fontsize=9, loc="left")
         axes.set_xlabel("samples", fontsize=8)
         axes.tick_params(labelsize=8)
