@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent
 CRATES = ROOT / "packages" / "dsrt-native"
 SCRIPTS = ROOT.parent / "shared" / "usage"
 PEERS = ["loaderx", "dataset-rt", "polars", "lmdb", "array-record", "grain", "numba"]
-PEERS += ["scikit-image", "tokenizers"]  # the data come from and by these
+PEERS += ["scikit-image", "tokenizers", "matplotlib"]  # the data come from and by these; the pictures
 TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
 
 # What each package needs of ours, itself last. Extras are those its tests use.

@@ -53,7 +53,8 @@ def prepare(job: Job) -> Tried:
 def measure(job: Job) -> Found:
     """MiB by which the process grew at most while it wrote."""
     peer, workload = load(job.peer), _workload(job.case, job.smoke)
-    workload.sample(0)  # the pool that samples are made of is there
+    for _ in workload.all():  # what samples are made of is in memory, and counted as such
+        pass
     folder = job.folder / "measured"
     folder.mkdir()
     # From proc(5): this sets the peak, VmHWM, to what is resident now, which includes all imports.

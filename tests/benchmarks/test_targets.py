@@ -1,0 +1,63 @@
+import pytest
+
+from benchmarks.answers import Target, growth, own, times_as_fast
+from benchmarks.record import Record
+from benchmarks.targets import TARGETS, report
+
+
+def record(figures: dict[str, dict[str, list[float] | str]], smoke: bool = False) -> Record:
+    said = {"versions": "", "reads": "", "writes": ""}
+    return Record(
+        {}, smoke, {"dsrt": said, "loaderx": said, "lance": "does not install"}, {"read": {"images": figures}}
+    )
+
+
+BESIDE = times_as_fast("read", "images", "gather", "loaderx")
+
+
+@pytest.mark.parametrize(("ours", "state"), [(40.0, "met"), (35.0, "met"), (34.9, "missed")])
+def test_a_target_is_met_from_what_is_to_be_reached_on(ours: float, state: str) -> None:
+    found = record({"gather": {"dsrt": [ours, 99.0, 0.0], "loaderx": [9.0, 10.0, 11.0]}})
+    assert Target("", 3.5, {"images": BESIDE}).answer(found).state == state
+
+
+def test_the_worst_of_several_decides_and_is_named() -> None:
+    found = record({"gather": {"dsrt": [2.0]}, "loop": {"dsrt": [1.0]}})
+    values = {work: own("read", "images", work) for work in ("gather", "loop")}
+    assert Target("", 1.5, values).answer(found).figure == "1 x (loop)"
+    assert Target("", 1.5, values, at_most=True).answer(found).figure == "2 x (gather)"
+
+
+def test_what_was_not_measured_is_not_run_and_says_what() -> None:
+    beside = times_as_fast("read", "images", "gather", "lance")
+    figures: dict[str, dict[str, list[float] | str]] = {"gather": {"dsrt": [1.0]}}
+    for target in (Target("", 1, {"": beside}), Target("", 1, {"": growth("size", "open", "1e4", "1e7")})):
+        answer = target.answer(record(figures))
+        assert answer.state == "not run"
+        assert answer.figure in ("lance", "size 1e4")
+
+
+def test_a_rival_that_cannot_is_left_out() -> None:
+    found = record({"gather": {"dsrt": [1.0], "loaderx": "no codec"}})
+    assert Target("", 1, {"images": BESIDE}).answer(found).state == "not run"
+
+
+@pytest.mark.parametrize("ours", ["failed: it broke", None])
+def test_a_figure_of_ours_that_should_be_there_and_is_not_is_no_answer(ours: str | None) -> None:
+    figures: dict[str, dict[str, list[float] | str]] = {"gather": {"loaderx": [1.0]}}
+    if ours:
+        figures["gather"]["dsrt"] = ours
+    assert Target("", 1, {"images": BESIDE}).answer(record(figures)).state == "no answer"
+
+
+def test_no_target_is_answered_by_a_smoke_run() -> None:
+    lines = list(report(record({}, smoke=True)))
+    assert len(lines) == 2 + len(TARGETS)
+    assert all("**not run**" in line for line in lines[2:])
+
+
+def test_failures_are_what_no_system_says_of_itself() -> None:
+    found = record(
+        {"gather": {"dsrt": [1.0], "loaderx": "no codec"}, "loop": {"loaderx": "failed: it broke"}}
+    )
+    assert found.failures() == {"read images loop loaderx": "failed: it broke"}
