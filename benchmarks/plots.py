@@ -95,7 +95,7 @@ def _lines(results: Results, path: Path) -> Path:
         "loop": "Loader, us a sample",
     }
     figure, grid = pyplot.subplots(1, len(works), figsize=(4.2 * len(works), 3.6))
-    colours = pyplot.get_cmap("tab20").colors
+    colours = pyplot.get_cmap("tab20")(range(20))
     for axes, (work, title) in zip(grid, works.items(), strict=True):
         found = _medians(results, work)
         axes.set_prop_cycle(color=colours)
