@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +22,17 @@ CRATES = ROOT / "packages" / "dsrt-native"
 SCRIPTS = ROOT.parent / "shared" / "usage"
 PEERS = ["loaderx", "dataset-rt", "polars", "lmdb", "array-record", "grain", "numba"]
 PEERS += ["scikit-image", "tokenizers", "matplotlib"]  # the data come from and by these; the pictures
+# Each beside NumPy, zstandard and torch in an environment of its own: mosaicml-streaming would hold back all.
+FULL_PEERS = {
+    "hdf5": ["h5py", "hdf5plugin"],
+    "arrow_ipc": ["pyarrow"],
+    "parquet": ["pyarrow"],
+    "lance": ["pylance"],
+    "huggingface": ["datasets", "pyarrow"],
+    "webdataset": ["webdataset"],
+    "litdata": ["litdata", "zstd"],
+    "mosaicml": ["mosaicml-streaming>=0.13"],
+}
 TESTING = ["pytest>=8", "pytest-timeout", "hypothesis>=6.100"]
 
 # What each package needs of ours, itself last. Extras are those its tests use.
@@ -156,10 +168,30 @@ def demo(session: nox.Session) -> None:
     session.run("python", "-m", "demo", *session.posargs)
 
 
+def peer_environments(session: nox.Session) -> None:
+    """Make an environment for each peer of the full form, and note where it is, or why there is none."""
+    found = {}
+    for peer, names in FULL_PEERS.items():
+        folder = ROOT / ".nox" / "bench-peers" / peer
+        python = str(folder / "bin" / "python")
+        create = ["venv", "--quiet", "--allow-existing", "--python", f"{session.bin}/python", str(folder)]
+        install = ["pip", "install", "--python", python, "numpy", "zstandard", "torch", "numba", *names]
+        logger.info(f"installing {peer}: {', '.join(names)}")
+        subprocess.run([uv.find_uv_bin(), *create], check=True)
+        done = subprocess.run([uv.find_uv_bin(), *install], stderr=subprocess.PIPE, text=True)
+        reason = " ".join(done.stderr.split())[-300:]
+        found[peer] = {"reason": reason} if done.returncode else {"python": python}
+    results = ROOT / "benchmarks" / "results"
+    results.mkdir(exist_ok=True)
+    (results / "environments.json").write_text(json.dumps(found, indent=1))
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Figures beside the peers, in one run; see benchmarks/README.md for the arguments after `--`."""
     install_ours(session, NEEDS["torch"], *PEERS)
+    if "full" in session.posargs or set(session.posargs) & set(FULL_PEERS):
+        peer_environments(session)
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 

@@ -12,7 +12,7 @@ MACHINE = "machine"
 QUICK = (FIRST, "loaderx", "dataset_rt", "memmap", "torch", "lmdb", "grain", MACHINE)
 """In every run, in the order of the report."""
 
-FULL: tuple[str, ...] = ()
+FULL = ("hdf5", "arrow_ipc", "parquet", "lance", "huggingface", "webdataset", "litdata", "mosaicml")
 """Those that a full run adds."""
 
 ALL = QUICK + FULL

@@ -1,0 +1,64 @@
+"""Samples as one column of Arrow, and back without a copy: what the systems that store Arrow share.
+
+A sample is a value of a binary column, because Arrow's kernels copy those whole; a list column they would
+copy element by element.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.peer import Array
+from benchmarks.records import Shapes, encoded
+from benchmarks.workload import Batch, Packed, Workload
+
+NAME = "x"
+
+
+def schema(workload: Workload, metadata: dict[str, str] | None = None) -> Any:
+    """A table of that column alone."""
+    size = int(np.prod(workload.shape)) * np.dtype(workload.dtype).itemsize
+    kind = pa.large_binary() if workload.ragged else pa.binary(size)
+    return pa.schema([pa.field(NAME, kind, nullable=False, metadata=metadata)])
+
+
+def record_batches(
+    workload: Workload, samples: Iterable[Array], folder: Path, rows: int, schema: Any
+) -> Iterator[Any]:
+    """The samples in order, so many in each record batch; shapes are kept beside them."""
+    each: Iterator[Any] = encoded(workload, samples, folder) if workload.ragged else iter(samples)
+    while chunk := list(islice(each, rows)):
+        if workload.ragged:
+            ends = np.cumsum([0, *map(len, chunk)], dtype=np.int64)
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(chunk))]
+        else:
+            buffers = [None, pa.py_buffer(np.stack(chunk))]
+        column = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
+        yield pa.record_batch([column], schema=schema)
+
+
+def whole(column: Any) -> Any:
+    """One array of a chunked one, in memory of its own."""
+    if column.num_chunks > 1:
+        return column.combine_chunks()
+    return column.chunk(0).take(pa.array(np.arange(len(column))))
+
+
+def batch_of(workload: Workload, array: Any, shapes: Shapes | None = None) -> Batch:
+    """The values of an array, which have these shapes, as a batch that views them."""
+    dtype = np.dtype(workload.dtype)
+    if not workload.ragged:
+        size = array.type.byte_width
+        values = np.frombuffer(array.buffers()[1], np.uint8, len(array) * size, array.offset * size)
+        return values.view(dtype).reshape(len(array), *workload.shape)
+    wide = np.dtype(np.int64 if pa.types.is_large_binary(array.type) else np.int32)
+    _, ends, content = array.buffers()
+    offsets = np.frombuffer(ends, wide, len(array) + 1, array.offset * wide.itemsize).astype(np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    values = np.frombuffer(content, np.uint8, last - first, first).view(dtype)
+    packed = Packed(values, (offsets - first) // dtype.itemsize, shapes)
+    return list(packed) if workload.form == "list" else packed

@@ -1,0 +1,76 @@
+"""Arrow's IPC file, mapped: `take` of a column that is one array, which copies each value whole."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from benchmarks import columns, loops, records
+from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.workload import LEVEL, Batch, Workload
+
+ABOUT = About(
+    "pyarrow",
+    "a mapped file: `take` of a binary column in one record batch or, what compressed ones need, `get_batch` "
+    "of one for each sample; it has no loader: permutations and that, alone, with threads or in torch's "
+    "DataLoader; no checksums",
+    "`RecordBatchFileWriter`, a record batch for all samples or for each; no checksums, no digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"rows": 0}, {"rows": 1}],
+    "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
+}
+
+
+class Opened(NamedTuple):
+    """A mapped file with one record batch, `column`, or one each sample."""
+
+    workload: Workload
+    folder: Path
+    reader: Any
+    column: Any
+    shapes: records.Shapes | None
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, rows: int | None = None) -> None:
+    """So many samples in each record batch; with 0 all of them, which compressed ones cannot be read from."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    codec = None if workload.codec == "raw" else pa.Codec("zstd", LEVEL)
+    if rows is None:
+        rows = 1 if codec else 0
+    if codec and not rows:
+        raise Cannot("a record batch is decompressed whole")
+    schema, options = columns.schema(workload), pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.ipc.new_file(str(folder / "samples.arrow"), schema, options=options) as writer:
+        for batch in columns.record_batches(workload, samples, folder, rows or workload.samples, schema):
+            writer.write_batch(batch)
+
+
+def open(workload: Workload, folder: Path) -> Opened:
+    """Map the file."""
+    reader = pa.ipc.open_file(pa.memory_map(str(folder / "samples.arrow")))
+    column = reader.get_batch(0).column(0) if reader.num_record_batches == 1 else None
+    return Opened(workload, folder, reader, column, records.shapes(folder))
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """One `take`, or the record batches one by one."""
+    if handle.column is not None:
+        found = handle.column.take(pa.array(numbers))
+    else:
+        batch = handle.reader.get_batch
+        found = columns.whole(pa.chunked_array([batch(number).column(0) for number in numbers.tolist()]))
+    shapes = None if handle.shapes is None else handle.shapes[numbers]
+    return columns.batch_of(handle.workload, found, shapes)
+
+
+def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
+    """It brings none."""
+    return loops.stored("arrow_ipc", handle, batch, **config)
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """It brings none."""
+    raise Cannot("no sampler")

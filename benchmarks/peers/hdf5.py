@@ -1,0 +1,135 @@
+"""HDF5 by h5py: a contiguous dataset or a chunk each sample; samples that differ are slices of one vector."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+from benchmarks import loops
+from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.workload import LEVEL, Batch, Packed, Workload
+
+ABOUT = About(
+    "h5py hdf5plugin",
+    "`DatasetID.read` of a hyperslab each sample into the batch, one selection of all samples, or "
+    "`read_direct_chunk`; it has no loader: permutations and that, alone or in torch's DataLoader; its lock "
+    "makes threads useless; no checksums",
+    "one dataset, contiguous or in chunks, assigned in slices of 4 MiB; zstd by hdf5plugin's filter; no "
+    "checksums, no digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"chunks": "none"}, {"chunks": "sample"}, {"chunks": "64 KiB"}],
+    "open": [{"by": "hyperslabs"}, {"by": "selection"}, {"by": "chunks"}],
+    "loop": [{}, {"workers": 1}, {"workers": 2}],
+}
+AT_ONCE, CHUNK = 4 << 20, 64 << 10
+
+
+class Opened(NamedTuple):
+    """A dataset of samples, or of all their elements, each from `offsets` on."""
+
+    workload: Workload
+    folder: Path
+    data: Any
+    offsets: Numbers
+    shapes: Numbers | None
+    by: str
+
+
+def _chunk_shape(workload: Workload, chunks: str) -> tuple[int, ...] | None:
+    if chunks == "none":
+        if workload.codec != "raw":
+            raise Cannot("only chunks are compressed")
+        return None
+    if (chunks == "sample") == workload.ragged:
+        raise Cannot("chunks have one size" if workload.ragged else "several samples a chunk are no use")
+    return (CHUNK // np.dtype(workload.dtype).itemsize,) if workload.ragged else (1, *workload.shape)
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, chunks: str = "") -> None:
+    """Whatever the chunks, they are written by slices of many samples."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    fitting = "none" if workload.codec == "raw" else "64 KiB" if workload.ragged else "sample"
+    chunk = _chunk_shape(workload, chunks or fitting)
+    shape = (int(workload.offsets[-1]),) if workload.ragged else (workload.samples, *workload.shape)
+    codec = {} if workload.codec == "raw" else hdf5plugin.Zstd(clevel=LEVEL)
+    at_once = max(1, AT_ONCE * workload.samples // workload.bytes)
+    each, first = iter(samples), 0
+    shapes: list[tuple[int, ...]] = []
+    with h5py.File(folder / "samples.h5", "w", libver="latest") as file:
+        data = file.create_dataset("x", shape, workload.dtype, chunks=chunk, **codec)
+        while some := list(islice(each, at_once)):
+            joined = (
+                np.concatenate([sample.reshape(-1) for sample in some]) if workload.ragged else np.stack(some)
+            )
+            data[first : first + len(joined)] = joined
+            first += len(joined)
+            shapes += (sample.shape for sample in some if workload.ragged)
+        if workload.ragged:
+            file["shapes"] = np.array(shapes, np.int64)
+
+
+def open(workload: Workload, folder: Path, by: str = "hyperslabs") -> Opened:
+    """Open the file; the shapes are in memory from then on."""
+    # Without a cache of chunks, where each is one sample and none is soon read again.
+    file = h5py.File(folder / "samples.h5", "r", libver="latest", rdcc_nbytes=None if workload.ragged else 0)
+    data, shapes = file["x"], file["shapes"][:] if workload.ragged else None
+    if by == "selection" and workload.ragged:
+        raise Cannot("a selection has samples of one size")
+    if by == "chunks" and (workload.ragged or workload.codec != "raw" or data.chunks is None):
+        raise Cannot("not chunks of one sample as it is")
+    sizes = [0] if shapes is None else shapes.prod(axis=1)
+    return Opened(workload, folder, data, np.concatenate([[0], np.cumsum(sizes)]), shapes, by)
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """As `by` says."""
+    workload, data = handle.workload, handle.data
+    if workload.ragged:
+        return _packed(handle, numbers)
+    if handle.by == "selection":
+        # They have to ascend.
+        each, which = np.unique(numbers, return_inverse=True)
+        selected: Array = data[each][which]
+        return selected
+    found = np.empty((len(numbers), *workload.shape), workload.dtype)
+    corner, rest = (0,) * len(workload.shape), workload.shape
+    if handle.by == "chunks":
+        content = found.reshape(len(numbers), -1).view(np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            data.id.read_direct_chunk((number, *corner), out=content[place])
+        return found
+    space, one = data.id.get_space(), h5py.h5s.create_simple((1, *rest))
+    for place, number in enumerate(numbers.tolist()):
+        space.select_hyperslab((number, *corner), (1, *rest))
+        data.id.read(one, space, found[place : place + 1])
+    return found
+
+
+def _packed(handle: Opened, numbers: Numbers) -> Batch:
+    starts, ends = handle.offsets[numbers], handle.offsets[numbers + 1]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])
+    values = np.empty(int(offsets[-1]), handle.workload.dtype)
+    space = handle.data.id.get_space()
+    for start, end, place in zip(starts.tolist(), ends.tolist(), offsets.tolist(), strict=False):
+        space.select_hyperslab((start,), (end - start,))
+        part = values[place : place + end - start]
+        handle.data.id.read(h5py.h5s.create_simple(part.shape), space, part)
+    shapes = handle.shapes[numbers] if handle.workload.ndim > 1 and handle.shapes is not None else None
+    packed = Packed(values, offsets, shapes)
+    return list(packed) if handle.workload.form == "list" else packed
+
+
+def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
+    """It brings none."""
+    return loops.stored("hdf5", handle, batch, **config)
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """It brings none."""
+    raise Cannot("no sampler")

@@ -1,0 +1,70 @@
+"""Lance by pylance: `take` of a binary column."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lance
+import pyarrow as pa
+
+from benchmarks import columns, loops, records
+from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.workload import LEVEL, Batch, Workload
+
+ABOUT = About(
+    "pylance",
+    "`take` of a binary column; the loop is permutations and that, alone, with threads or in torch's "
+    "DataLoader, as its own `SafeLanceDataset` does with Python's objects; no checksums",
+    "`write_dataset` of record batches of 4 MiB, without compression or with its zstd; no checksums, no "
+    "digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"version": "2.0"}, {"version": "2.1"}, {"version": "2.2"}],
+    "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
+}
+AT_ONCE = 4 << 20
+
+
+class Opened(NamedTuple):
+    """A dataset."""
+
+    workload: Workload
+    folder: Path
+    dataset: Any
+    shapes: records.Shapes | None
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, version: str = "2.1") -> None:
+    """One file."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    codec = {"lance-encoding:compression": "none" if workload.codec == "raw" else "zstd"}
+    if workload.codec != "raw":
+        codec["lance-encoding:compression-level"] = str(LEVEL)
+    schema = columns.schema(workload, codec)
+    rows = max(1, AT_ONCE * workload.samples // workload.bytes)
+    batches = columns.record_batches(workload, samples, folder, rows, schema)
+    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    lance.write_dataset(reader, folder / "samples.lance", data_storage_version=version)
+
+
+def open(workload: Workload, folder: Path) -> Opened:
+    """Open the dataset."""
+    return Opened(workload, folder, lance.dataset(folder / "samples.lance"), records.shapes(folder))
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """One `take`."""
+    found = columns.whole(handle.dataset.take(pa.array(numbers)).column(0))
+    shapes = None if handle.shapes is None else handle.shapes[numbers]
+    return columns.batch_of(handle.workload, found, shapes)
+
+
+def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
+    """Its own gives whole scans or Python's objects: permutations of `take`."""
+    return loops.stored("lance", handle, batch, **config)
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """It brings none."""
+    raise Cannot("no sampler")

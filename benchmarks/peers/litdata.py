@@ -1,0 +1,107 @@
+"""litdata: chunks of samples, mapped; its loader shuffles the chunks and the samples in each."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import litdata.helpers
+import numpy as np
+from litdata.streaming.cache import Cache
+
+from benchmarks import loops, records
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.workload import LEVEL, Batch, Workload
+
+ABOUT = About(
+    "litdata",
+    "`StreamingDataset` of a local folder, which it maps; `dataset[number]` in a loop; its "
+    "`StreamingDataLoader`, shuffled; a sample is bytes, which are joined; no checksums",
+    "`Cache`, which `optimize` writes with; a sample is bytes, one whose shape differs an array; no "
+    "checksums, no digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}],
+    "open": [{"batch_decode": 0}, {"batch_decode": "auto"}],
+    "loop": [{}, {"workers": 1}, {"workers": 2}],
+}
+
+# Else every dataset asks the package index for a newer version.
+litdata.helpers._LITDATA_DISABLE_VERSION_CHECK = 1
+
+
+class Opened(NamedTuple):
+    """A dataset; the loop opens another that shuffles."""
+
+    workload: Workload
+    folder: Path
+    dataset: Any
+    batch_decode: int | str
+
+
+def write(
+    workload: Workload, samples: Iterable[Array], folder: Path, mib: int = 64, frames: str = "batch"
+) -> None:
+    """Chunks of so many MiB; zstd of each sample or of 256 together."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    if workload.codec == "raw" and frames == "sample":
+        raise Cannot("no frames without zstd")
+    codec = {} if workload.codec == "raw" else {"compression": f"zstd:{LEVEL}", "compression_level": frames}
+    cache = Cache(str(folder), chunk_bytes=mib << 20, **codec)
+    shaped = workload.ragged and workload.ndim > 1
+    for number, sample in enumerate(samples):
+        cache[number] = sample if shaped else sample.tobytes()
+    cache.done()
+    cache.merge()
+
+
+def open(workload: Workload, folder: Path, batch_decode: int | str = 0) -> Opened:
+    """Open the folder in place; unless told otherwise it takes many neighbours out of a chunk at once."""
+    dataset = litdata.StreamingDataset(str(folder), batch_decode=batch_decode)
+    return Opened(workload, folder, dataset, batch_decode)
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """One item after another: it has no call for many."""
+    return _joined(handle.workload, None, [handle.dataset[number] for number in numbers.tolist()])
+
+
+def _joined(workload: Workload, transform: Transform | None, contents: list[Any]) -> Batch:
+    shapes = None
+    if isinstance(contents[0], np.ndarray):
+        shapes = np.array([content.shape for content in contents], np.int64)
+        contents = [content.reshape(-1).view(np.uint8) for content in contents]
+    batch = records.joined(workload, contents, shapes)
+    return batch if transform is None else transform(batch)
+
+
+def _sent(workload: Workload, transform: Transform | None, contents: list[Any]) -> Any:
+    return loops.tensors(_joined(workload, transform, contents))
+
+
+def loop(
+    handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
+) -> Iterator[Batch]:
+    """Its loader, epoch after epoch."""
+    dataset = litdata.StreamingDataset(
+        str(handle.folder), shuffle=True, seed=seed, drop_last=True, batch_decode=handle.batch_decode
+    )
+    collate = partial(_sent, replace(handle.workload, form="packed"), transform)
+    loader = litdata.StreamingDataLoader(
+        dataset,
+        batch_size=batch,
+        num_workers=workers,
+        collate_fn=collate,
+        drop_last=True,
+        persistent_workers=workers > 0,
+    )
+    while True:
+        for found in loader:
+            yield loops.arrived(found, handle.workload)
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """Its shuffles are of what it reads."""
+    raise Cannot("no sampler")

@@ -1,0 +1,100 @@
+"""MosaicML streaming: shards of MDS, read from their local folder."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from streaming import MDSWriter, StreamingDataset
+from torch.utils.data import DataLoader
+
+from benchmarks import loops, records
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.workload import LEVEL, Batch, Workload
+
+ABOUT = About(
+    "mosaicml-streaming",
+    "`StreamingDataset` of a local folder; `dataset[number]` in a loop; torch's DataLoader over it, shuffled "
+    "by its default; a sample is bytes, which are joined; no checksums",
+    "`MDSWriter`; a sample is bytes, one whose shape differs an ndarray; no checksums, no digests, no syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"mib": 8}, {"mib": 64}],
+    "loop": [{}, {"workers": 1}, {"workers": 2}],
+}
+
+
+class Opened(NamedTuple):
+    """A dataset, which gives samples by number and shuffled ones."""
+
+    workload: Workload
+    dataset: Any
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, mib: int = 64) -> None:
+    """Shards of so many MiB."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    codec = None if workload.codec == "raw" else f"zstd:{LEVEL}"
+    kind = f"ndarray:{workload.dtype}" if workload.ragged and workload.ndim > 1 else "bytes"
+    shards: dict[str, Any] = {"out": str(folder), "compression": codec, "size_limit": mib << 20}
+    with MDSWriter(columns={"x": kind}, **shards) as writer:
+        for sample in samples:
+            writer.write({"x": sample.tobytes() if kind == "bytes" else sample})
+
+
+@cache
+def _dataset(folder: Path, batch: int) -> Any:
+    # Once in a process: it refuses a folder that another one has open.
+    return StreamingDataset(local=str(folder), shuffle=True, batch_size=batch)
+
+
+def open(workload: Workload, folder: Path) -> Opened:
+    """Open the folder in place."""
+    if workload.codec != "raw":
+        raise Cannot("decompresses whole shards into files before it reads")
+    return Opened(workload, _dataset(folder, workload.batch))
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """One item after another: it has no call for many."""
+    return _joined(handle.workload, None, [handle.dataset[number] for number in numbers.tolist()])
+
+
+def _joined(workload: Workload, transform: Transform | None, samples: list[Any]) -> Batch:
+    contents, shapes = [sample["x"] for sample in samples], None
+    if isinstance(contents[0], np.ndarray):
+        shapes = np.array([content.shape for content in contents], np.int64)
+        contents = [content.reshape(-1).view(np.uint8) for content in contents]
+    batch = records.joined(workload, contents, shapes)
+    return batch if transform is None else transform(batch)
+
+
+def _sent(workload: Workload, transform: Transform | None, samples: list[Any]) -> Any:
+    return loops.tensors(_joined(workload, transform, samples))
+
+
+def loop(
+    handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
+) -> Iterator[Batch]:
+    """Torch's DataLoader, as it says itself, epoch after epoch."""
+    handle.dataset.shuffle_seed = seed
+    collate = partial(_sent, replace(handle.workload, form="packed"), transform)
+    loader: Any = DataLoader(
+        handle.dataset,
+        batch,
+        num_workers=workers,
+        collate_fn=collate,
+        drop_last=True,
+        persistent_workers=workers > 0,
+    )
+    while True:
+        for found in loader:
+            yield loops.arrived(found, handle.workload)
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """Its shuffles are of what it reads."""
+    raise Cannot("no sampler")

@@ -1,0 +1,100 @@
+"""Parquet by pyarrow: a row group is the least that it reads, so the loop reads those in random order."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import columns, records
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.workload import LEVEL, Batch, Workload
+
+ABOUT = About(
+    "pyarrow",
+    "a mapped file: `read_row_groups` of those that hold the samples, and `take`; the loop reads row groups "
+    "in random order, some batches' worth at once, and shuffles their rows; no checksums",
+    "`ParquetWriter`, plain pages, no statistics, row groups of so many KiB; no checksums, no digests, no "
+    "syncs",
+)
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "layout": [{"kib": 16}, {"kib": 128}, {"kib": 1024}],
+    "open": [{"threads": False}, {"threads": True}],
+    "loop": [{"batches": 4}, {"batches": 16}],
+}
+
+
+class Opened(NamedTuple):
+    """A mapped file, and how many rows its groups have."""
+
+    workload: Workload
+    file: Any
+    rows: int
+    threads: bool
+    shapes: records.Shapes | None
+
+
+def write(workload: Workload, samples: Iterable[Array], folder: Path, kib: int = 128) -> None:
+    """A table of one column; nothing that costs without being of use to who reads by number."""
+    if workload.codec == "zstd-dict":
+        raise Cannot("no dictionaries for zstd")
+    zstd = {} if workload.codec == "raw" else {"compression": "zstd", "compression_level": LEVEL}
+    rows = max(1, round(kib * 1024 * workload.samples / workload.bytes))
+    schema = columns.schema(workload)
+    options = {"compression": "none", "use_dictionary": False, "write_statistics": False} | zstd
+    with pq.ParquetWriter(folder / "samples.parquet", schema, **options) as writer:
+        for batch in columns.record_batches(workload, samples, folder, rows, schema):
+            writer.write_batch(batch, row_group_size=rows)
+
+
+def open(workload: Workload, folder: Path, threads: bool = False) -> Opened:
+    """Map the file."""
+    file = pq.ParquetFile(folder / "samples.parquet", memory_map=True)
+    rows = file.metadata.row_group(0).num_rows
+    return Opened(workload, file, rows, threads, records.shapes(folder))
+
+
+def _column(handle: Opened, groups: Numbers) -> Any:
+    return handle.file.read_row_groups(groups.tolist(), use_threads=handle.threads).column(0)
+
+
+def _batch(handle: Opened, column: Any, places: Numbers, numbers: Numbers) -> Batch:
+    shapes = None if handle.shapes is None else handle.shapes[numbers]
+    return columns.batch_of(handle.workload, columns.whole(column.take(pa.array(places))), shapes)
+
+
+def gather(handle: Opened, numbers: Numbers) -> Batch:
+    """Every row group once."""
+    groups, which = np.unique(numbers // handle.rows, return_inverse=True)
+    places = which * handle.rows + numbers % handle.rows
+    return _batch(handle, _column(handle, groups), places, numbers)
+
+
+def loop(
+    handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, batches: int = 16
+) -> Iterator[Batch]:
+    """So many batches' worth of row groups at once; what is no whole batch of these is left out."""
+    rng = np.random.default_rng(seed)
+    at_once = -(-batches * batch // handle.rows)
+    while True:
+        order = rng.permutation(handle.file.num_row_groups)
+        for first in range(0, len(order), at_once):
+            groups = order[first : first + at_once]
+            column, numbers = _column(handle, groups), _numbers(handle, groups)
+            places = rng.permutation(len(numbers))
+            for start in range(0, len(places) - batch + 1, batch):
+                some = places[start : start + batch]
+                found = _batch(handle, column, some, numbers[some])
+                yield found if transform is None else transform(found)
+
+
+def _numbers(handle: Opened, groups: Numbers) -> Numbers:
+    numbers = (groups[:, None] * handle.rows + np.arange(handle.rows)).reshape(-1)
+    return numbers[numbers < handle.workload.samples]
+
+
+def draw(*_: Any, **__: Any) -> Any:
+    """It brings none."""
+    raise Cannot("no sampler")
