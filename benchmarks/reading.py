@@ -35,11 +35,11 @@ def prepare(job: Job, workload: Workload) -> Tried:
             return timing.rate(_loop(batches, job.seconds * SHARE), workload.batch)
 
     gathers = sweep.tried(sweep.settings(store.peer, "layout", "open"), gather)
-    layout = {}
-    if not isinstance(fastest := sweep.best(gathers), str):
-        layout = {"layout": fastest["layout"]}
-    choices = [layout | setting for setting in sweep.settings(store.peer, "open", "loop")]
-    return {"gather": gathers, "loop": sweep.tried(choices, loop)}
+    fastest = sweep.best(gathers)
+    # The loader on what suits gather best, where there is a gather.
+    opened = sweep.settings(store.peer, "layout", "open") if isinstance(fastest, str) else [fastest]
+    loops = [way | setting for way in opened for setting in sweep.settings(store.peer, "loop")]
+    return {"gather": gathers, "loop": sweep.tried(loops, loop)}
 
 
 def measure(job: Job, workload: Workload) -> Found:

@@ -1,6 +1,6 @@
 """What a suite of measurements is: a module under benchmarks/suites."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -73,8 +73,12 @@ class Suite(Protocol):
         """What is measured one after another, by name."""
 
     @property
-    def QUICK(self) -> Iterable[str]:
-        """Those of the cases that a quick run has."""
+    def QUICK(self) -> tuple[str, ...]:
+        """Those of the cases that a quick run has; none where it takes too long."""
+
+    @property
+    def SMOKE(self) -> tuple[str, ...]:
+        """Those that a smoke run has."""
 
     def prepare(self, job: Job) -> Tried:
         """What precedes the first turn: store, compare with the truth, and try the settings.

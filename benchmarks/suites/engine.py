@@ -16,7 +16,8 @@ from benchmarks.workloads import READ
 
 PEERS = (FIRST,)
 CASES = {name: case for name, case in READ.items() if name not in ("photographs", "native", "tokens-list")}
-QUICK = ("images", "records", "tokens-zstd-dict")
+QUICK = ("images",)
+SMOKE = ("tokens-zstd-dict",)
 MOST_ROUNDS = 25
 THREADS = 2
 

@@ -12,7 +12,8 @@ from benchmarks.suite import Found, Job, Results, Setting, Tried
 from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
-QUICK = ("images", "records")
+QUICK = ("records",)
+SMOKE = ("records",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 25
 

@@ -21,7 +21,8 @@ from benchmarks.workloads import WORKLOADS
 PEERS = (MACHINE,)
 _NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
 CASES = {name: WORKLOADS[name] for name in _NAMES}
-QUICK = ("images", "tokens-zstd")
+QUICK = ("images",)
+SMOKE = ("tokens-zstd",)
 MOST_ROUNDS = 100
 PIECE = 1 << 20
 

@@ -10,7 +10,8 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import READ
 
 CASES = READ
-QUICK = ("native", "tokens", "images", "records", "tokens-zstd-dict")
+QUICK = ("images", "records", "tokens")
+SMOKE = ("native", "tokens", "records", "tokens-zstd-dict")
 PEERS = ALL
 MOST_ROUNDS = 100
 

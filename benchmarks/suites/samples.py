@@ -16,7 +16,8 @@ from benchmarks.suite import Found, Job, Results, Setting, Tried
 from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
-QUICK = ("records",)
+QUICK: tuple[str, ...] = ()
+SMOKE = ("tokens",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 100
 SHARE = 0.25

@@ -21,6 +21,7 @@ CASES = {
     "cpu": "a step of torch on one thread of the CPU: every pixel of a coarser picture, forward and backward",
 }
 QUICK = ("gpu",)
+SMOKE = tuple(CASES)[:1]
 PEERS = SYSTEMS
 MOST_ROUNDS = 5
 

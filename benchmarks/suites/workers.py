@@ -11,7 +11,8 @@ from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import WORKLOADS
 
 CASES = {name: WORKLOADS[name] for name in ("photographs", "tokens")}
-QUICK = ("photographs",)
+QUICK: tuple[str, ...] = ()
+SMOKE = ("tokens",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 3
 

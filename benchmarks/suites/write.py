@@ -20,7 +20,8 @@ from benchmarks.workload import LEVEL, Joined, Workload
 from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
-QUICK = ("records", "sentences", "sentences-zstd")
+QUICK = ("tokens",)
+SMOKE = ("records", "tokens-zstd")
 PEERS = SYSTEMS
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
