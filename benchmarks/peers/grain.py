@@ -24,16 +24,14 @@ ABOUT = About(
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "open": [
         {"options": "readahead_buffer_size:0,max_parallelism:0"},
-        {"options": "readahead_buffer_size:0,max_parallelism:2"},
-        {"options": ""},
+        {"options": "readahead_buffer_size:0"},
     ],
     "loop": [
         {"threads": 1, "buffer": 2},
         {"threads": 2, "buffer": 4},
         {"threads": 4, "buffer": 8},
         {"threads": 1, "buffer": 2, "processes": 2},
-        {"each": True, "threads": 16, "buffer": 500},
-        {"each": True, "threads": 1, "buffer": 2, "processes": 2},
+        {"each": True, "threads": 2, "buffer": 4},
     ],
     "workers": [
         *({"threads": threads, "buffer": 2 * threads} for threads in (0, 1, 2, 4)),

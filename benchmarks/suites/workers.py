@@ -20,17 +20,17 @@ SHARE = 0.5  # of the time of a turn, for each number of workers
 WATCHED = 0.1
 
 
-def _settings(store: Store) -> list[Setting]:
+def _settings(store: Store, smoke: bool) -> list[Setting]:
     # The loop's settings, but these are not swept for the fastest: each is shown.
-    configs = store.peer.SWEEP.get("workers", [{}])
-    return [{"loop": dict(config)} for config in configs]
+    configs = list(store.peer.SWEEP.get("workers", [{}]))
+    return [{"loop": dict(config)} for config in (configs[:1] + configs[-1:] if smoke else configs)]
 
 
 def prepare(job: Job) -> Tried:
     """Store, and compare what each loader delivers with the truth."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
-    for setting in _settings(store):
+    for setting in _settings(store, job.smoke):
         batches = store.loop(store.open(setting), setting)
         with closing(batches):
             store.check_loop(batches)
@@ -41,7 +41,7 @@ def measure(job: Job) -> Found:
     """Samples a second, the seconds until the first batch, and MiB, by setting."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     found: Found = {}
-    for setting in _settings(store):
+    for setting in _settings(store, job.smoke):
         told = sweep.told(setting)
         handle = store.open(setting)
         before, began = process_tree.private(), time.perf_counter()
