@@ -75,7 +75,7 @@ def prepare(job: Job) -> Tried:
             store.check_loop(batches)
             return _trained(store, batches, step, job.seconds * SHARE)["train"]
 
-    return {"train": sweep.tried(sweep.settings(store.peer, "open", "loop"), rate)}
+    return {"train": sweep.tried(sweep.settings(store.peer, "loop"), rate)}
 
 
 def measure(job: Job) -> Found:

@@ -67,7 +67,7 @@ def prepare(job: Job) -> Tried:
             times = timing.seconds_each(lambda: next(batches), job.seconds * SHARE)
         return timing.rate(times, store.workload.batch)
 
-    return {"loop": sweep.tried(sweep.settings(store.peer, "open", "loop"), rate)}
+    return {"loop": sweep.tried(sweep.settings(store.peer, "loop"), rate)}
 
 
 def _check(workload: Workload, case: str, batch: npt.NDArray[Any]) -> None:
