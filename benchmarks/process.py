@@ -2,14 +2,22 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
+SHARED_MEMORY = Path("/dev/shm")
+_NAMES = re.compile(r"sem\.mp-|psm_|torch_|\d{6}_")
+"""Those of multiprocessing, torch and MosaicML, as far as they are left when a process was killed."""
+
 ENVIRONMENTS = RESULTS / "environments.json"
 """Peer -> {"python": its interpreter} or {"reason": why it does not install}; without it all are in ours."""
 
@@ -38,23 +46,53 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
         ProcessError: Nothing, or not in time.
     """
     command = [interpreter(peer), "-m", "benchmarks.measure", *arguments]
-    with subprocess.Popen(
-        command,
-        cwd=ROOT.parent,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as started:
+    with (
+        cleaned() as temporary,
+        subprocess.Popen(
+            command,
+            cwd=ROOT.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": temporary},
+        ) as started,
+    ):
         try:
             out, err = started.communicate(timeout=patience)
-        except BaseException as error:
-            os.killpg(started.pid, signal.SIGKILL)  # with those that it has started
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise ProcessError(f"no answer within {patience:.0f} s") from error
-            raise
+        except subprocess.TimeoutExpired as error:
+            raise ProcessError(f"no answer within {patience:.0f} s") from error
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)  # with those that it has started
     sys.stderr.write(err)
     if started.returncode:
         last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
         raise ProcessError(last[:200])
     return json.loads(out.splitlines()[-1])
+
+
+@contextmanager
+def cleaned() -> Iterator[str]:
+    """A folder for temporary files; at the end it is gone, and so are names of shared memory left behind."""
+    before = _shared()
+    with TemporaryDirectory(prefix="bench-") as folder:
+        try:
+            yield folder
+        finally:
+            for path in _shared() - before:
+                if not _mapped(path):
+                    path.unlink(missing_ok=True)
+
+
+def _shared() -> set[Path]:
+    return {path for path in SHARED_MEMORY.glob("*") if _NAMES.match(path.name)}
+
+
+def _mapped(path: Path) -> bool:
+    # Others may have made theirs meanwhile.
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):  # it has ended
+            if str(path) in maps.read_text():
+                return True
+    return False

@@ -20,6 +20,7 @@ ABOUT = About(
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"rows": 0}, {"rows": 1}],
     "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
 

@@ -25,6 +25,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"chunks": "none"}, {"chunks": "sample"}, {"chunks": "64 KiB"}],
     "open": [{"by": "hyperslabs"}, {"by": "selection"}, {"by": "chunks"}],
     "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 AT_ONCE, CHUNK = 4 << 20, 64 << 10
 

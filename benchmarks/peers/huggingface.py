@@ -21,6 +21,7 @@ ABOUT = About(
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"threads": 1}, {"workers": 1}, {"workers": 2}, {"by": "shuffle"}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 AT_ONCE = 4 << 20
 

@@ -25,6 +25,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}],
     "open": [{"batch_decode": 0}, {"batch_decode": "auto"}],
     "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
 # Else every dataset asks the package index for a newer version.

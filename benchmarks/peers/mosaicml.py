@@ -23,6 +23,7 @@ ABOUT = About(
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}],
     "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
 
@@ -81,6 +82,8 @@ def loop(
 ) -> Iterator[Batch]:
     """Torch's DataLoader, as it says itself, epoch after epoch."""
     handle.dataset.shuffle_seed = seed
+    # A lock that an earlier loop made in this process must not be inherited by the workers.
+    vars(handle.dataset._worker_barrier).pop("lock", None)
     collate = partial(_sent, replace(handle.workload, form="packed"), transform)
     loader: Any = DataLoader(
         handle.dataset,

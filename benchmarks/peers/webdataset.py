@@ -21,7 +21,10 @@ ABOUT = About(
     "`ShardWriter`, 16 shards; a sample is bytes, one whose shape differs is npy; no checksums, no digests, "
     "no syncs",
 )
-SWEEP: dict[str, list[dict[str, Any]]] = {"loop": [{}, {"workers": 1}, {"workers": 2}]}
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
+}
 SHARDS, BUFFER = 16, 1000
 
 

@@ -3,6 +3,7 @@
 from benchmarks.suite import Suite
 from benchmarks.suites import (
     build,
+    cold,
     engine,
     first,
     limits,
@@ -23,6 +24,7 @@ SUITES: dict[str, Suite] = {
     "read": read,
     "samples": samples,
     "first": first,
+    "cold": cold,
     "size": size,
     "write": write,
     "sampler": sampler,

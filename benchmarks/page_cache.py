@@ -1,0 +1,46 @@
+"""The kernel's cache of files: emptied of some, and asked what it still has of them."""
+
+import ctypes
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peer import Cannot
+
+PAGE = mmap.PAGESIZE
+_TRIES = 5
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def evict(folder: Path) -> None:
+    """Make all files below it durable, and have the kernel forget their content.
+
+    Raises:
+        Cannot: It has not; a file system in memory cannot, and mapped pages stay.
+    """
+    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+    for _ in range(_TRIES):
+        for path in files:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if not (left := sum(map(resident, files))):
+            return
+    raise Cannot(f"{left} pages of its files stay in memory")
+
+
+def resident(path: Path) -> int:
+    """How many pages of a file are in memory, by mincore(2)."""
+    size = path.stat().st_size
+    pages = np.empty(-(-size // PAGE), np.uint8)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) as mapped:
+        view = np.frombuffer(mapped, np.uint8)
+        start, vector = ctypes.c_void_p(view.ctypes.data), ctypes.c_void_p(pages.ctypes.data)
+        failed = _libc.mincore(start, ctypes.c_size_t(size), vector)
+        del view  # or the map could not be closed
+    if failed:
+        raise OSError(ctypes.get_errno(), f"mincore of {path}")
+    return int(np.count_nonzero(pages & 1))

@@ -1,0 +1,100 @@
+"""Random batches of what is on the disk alone: how soon they are there, and how much is read for them."""
+
+import gc
+import time
+
+import numpy as np
+
+from benchmarks import sweep, table, timing
+from benchmarks.page_cache import PAGE, evict
+from benchmarks.peer import Numbers
+from benchmarks.peers import SYSTEMS
+from benchmarks.process_tree import disk_bytes
+from benchmarks.store import Store, sized
+from benchmarks.suite import Found, Job, Results, Setting, Tried
+from benchmarks.workload import Workload
+from benchmarks.workloads import READ
+
+CASES = {name: READ[name] for name in ("records", "images")}
+QUICK = tuple(CASES)
+PEERS = SYSTEMS
+MOST_ROUNDS = 9
+
+BATCHES = 4
+SHARE = 16  # one sample of so many: of more, some would lie in pages that were read for others
+
+
+def prepare(job: Job) -> Tried:
+    """Store, check, and try the settings, each with files that the kernel has forgotten."""
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    store.write()
+
+    def rate(setting: Setting) -> float:
+        handle = store.open(setting)
+        store.check_gather(handle)
+        del handle
+        return 1 / _cold(store, setting)["seconds"]
+
+    return {"touched": sweep.tried(sweep.settings(store.peer, "layout", "open"), rate)}
+
+
+def measure(job: Job) -> Found:
+    """Seconds a sample, bytes read by bytes asked for in whole pages, and bytes read to open the store."""
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    return {**_cold(store, job.setting("touched"))}
+
+
+def _cold(store: Store, setting: Setting) -> dict[str, float]:
+    gc.collect()  # what an earlier handle has mapped could not be evicted
+    evict(store.folder)
+    before = disk_bytes()
+    handle = store.open(setting)
+    opened = disk_bytes()
+    batches = _asked(store.workload)
+    began = time.perf_counter()
+    for numbers in batches:
+        timing.touch(store.peer.gather(handle, numbers))
+    seconds = time.perf_counter() - began
+    numbers = np.concatenate(batches)
+    return {
+        "seconds": seconds / len(numbers),
+        "touched": (disk_bytes() - opened) / _whole_pages(store.workload, numbers),
+        "opening": float(opened - before),
+    }
+
+
+def _asked(workload: Workload) -> list[Numbers]:
+    """Some batches of distinct samples from all over."""
+    count = max(1, min(BATCHES * workload.batch, workload.samples // SHARE))
+    numbers = np.random.default_rng(3).permutation(workload.samples)[:count]
+    return np.array_split(numbers, -(-count // workload.batch))
+
+
+def _whole_pages(workload: Workload, numbers: Numbers) -> int:
+    sizes = (workload.offsets[numbers + 1] - workload.offsets[numbers]) * np.dtype(workload.dtype).itemsize
+    return int((-(-sizes // PAGE)).sum()) * PAGE
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """One table."""
+    lines = [
+        "## Cold random reads",
+        "",
+        "Distinct random samples in batches, after every file of the store was evicted from the page cache,",
+        "which mincore(2) confirmed. *Touched* is what was then read from the disk, read-ahead included, by",
+        "what was asked for, each sample rounded up to whole pages: 1 is the least. *Opening* is what was",
+        "read before, to open the store. The time is this disk's; a virtual one may be cached by its host.",
+        "",
+        *table.head("case", "system", "touched", "us a sample", "x DSRT", "opening, KiB"),
+    ]
+    for case, figures in results.items():
+        systems = figures.get("touched", {})
+        for place, peer in enumerate(table.systems(systems)):
+            first = sized(CASES, case, smoke).title if not place else ""
+            seconds = figures.get("seconds", {})
+            cells = [first, table.name(peer), table.middle(figures, "touched", peer)]
+            cells += [table.middle(figures, "seconds", peer, 1e6)]
+            cells += [table.ratio(seconds.get(PEERS[0], ""), seconds.get(peer))]
+            cells += [table.middle(figures, "opening", peer, 1 / 1024)]
+            lines.append(table.row(cells))
+    return lines
