@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,8 +16,11 @@ from typing import Any
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
 SHARED_MEMORY = Path("/dev/shm")
-_NAMES = re.compile(r"sem\.mp-|psm_|torch_|\d{6}_")
+_NAMES = re.compile(r"psm_|torch_|\d{6}_")
 """Those of multiprocessing, torch and MosaicML, as far as they are left when a process was killed."""
+
+_GRACE = 2.0
+"""Seconds for what a process has started, as a tracker of its semaphores, to end with it."""
 
 ENVIRONMENTS = RESULTS / "environments.json"
 """Peer -> {"python": its interpreter} or {"reason": why it does not install}; without it all are in ours."""
@@ -63,13 +67,22 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
         except subprocess.TimeoutExpired as error:
             raise ProcessError(f"no answer within {patience:.0f} s") from error
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(started.pid, signal.SIGKILL)  # with those that it has started
+            _end(started)
     sys.stderr.write(err)
     if started.returncode:
         last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
         raise ProcessError(last[:200])
     return json.loads(out.splitlines()[-1])
+
+
+def _end(started: subprocess.Popen[str]) -> None:
+    """End it with all that it has started."""
+    with suppress(ProcessLookupError):
+        end = time.monotonic() + (_GRACE if started.poll() is not None else 0)
+        while time.monotonic() < end:
+            os.killpg(started.pid, 0)
+            time.sleep(0.02)
+        os.killpg(started.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def loop(
     """Torch's DataLoader, as it says itself, epoch after epoch."""
     handle.dataset.shuffle_seed = seed
     # A lock that an earlier loop made in this process must not be inherited by the workers.
-    vars(handle.dataset._worker_barrier).pop("lock", None)
+    vars(handle.dataset._shared_barrier).pop("lock", None)
     collate = partial(_sent, replace(handle.workload, form="packed"), transform)
     loader: Any = DataLoader(
         handle.dataset,
