@@ -64,7 +64,7 @@ def plan(arguments: list[str]) -> Plan:
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,
         smoke=options.smoke,
-        patience=120 if options.smoke else 1200,
+        patience=300 if options.smoke else 1200,
     )
 
 

@@ -39,6 +39,9 @@ def work(action: str, name: str, described: str) -> Any:
     suite = cast(Suite, importlib.import_module(f"benchmarks.suites.{name}"))
     values = json.loads(described)
     job = Job(**values | {"folder": Path(values["folder"])})
+    if job.smoke:
+        peer = load(job.peer)
+        peer.SWEEP = {function: configs[:1] for function, configs in peer.SWEEP.items()}
     if action == "measure":
         return suite.measure(job)
     job.folder.mkdir(parents=True)

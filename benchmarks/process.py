@@ -25,6 +25,8 @@ _GRACE = 2.0
 ENVIRONMENTS = RESULTS / "environments.json"
 """Peer -> {"python": its interpreter} or {"reason": why it does not install}; without it all are in ours."""
 
+_running: set["subprocess.Popen[str]"] = set()
+
 
 class ProcessError(Exception):
     """A process that gave no answer; the message is its last words."""
@@ -62,12 +64,14 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
             env={**os.environ, "TMPDIR": temporary},
         ) as started,
     ):
+        _running.add(started)
         try:
             out, err = started.communicate(timeout=patience)
         except subprocess.TimeoutExpired as error:
             raise ProcessError(f"no answer within {patience:.0f} s") from error
         finally:
             _end(started)
+            _running.discard(started)
     sys.stderr.write(err)
     if started.returncode:
         last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
@@ -83,6 +87,13 @@ def _end(started: subprocess.Popen[str]) -> None:
             os.killpg(started.pid, 0)
             time.sleep(0.02)
         os.killpg(started.pid, signal.SIGKILL)
+
+
+def end(*_: object) -> None:
+    """End all that run, and this process: what a signal does."""
+    for started in tuple(_running):
+        _end(started)
+    sys.exit("ended by a signal")
 
 
 @contextmanager

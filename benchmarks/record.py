@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from benchmarks.peers import FIRST
 from benchmarks.suite import Results, Tried
 from benchmarks.sweep import FAILED
 
@@ -32,7 +33,10 @@ class Record:
         return cls(**json.loads(path.read_text()))
 
     def failures(self) -> dict[str, str]:
-        """Everything that went wrong, by where: what a system says it cannot do is none of it."""
+        """Everything that went wrong, by where: what a system says it cannot do is none of it.
+
+        A setting of another system that fails is told where settings are, and that is all: there are others.
+        """
         found = {
             f"{suite} {case} {work} {peer}": figure
             for suite, results in self.results.items()
@@ -46,6 +50,7 @@ class Record:
             for suite, cases in self.tried.items()
             for case, peers in cases.items()
             for peer, works in peers.items()
+            if peer == FIRST
             for work, attempts in works.items()
             for setting, rate in attempts
             if isinstance(rate, str)

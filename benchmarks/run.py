@@ -37,7 +37,8 @@ def main() -> None:
 
 def measured(planned: Plan) -> Record:
     """Run, and keep and print the report."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # ends what runs, and tidies up
+    for ending in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ending, process.end)
     refuse_debug_build()
     began = datetime.now(UTC)
     process.RESULTS.mkdir(exist_ok=True)
