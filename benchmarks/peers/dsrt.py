@@ -160,7 +160,8 @@ def draw(
 def _drawn(
     order: Any, rows: int, batch: int, weights: npt.NDArray[np.float64] | None, seed: int
 ) -> Iterator[Numbers]:
-    with TemporaryDirectory() as folder:
+    # In memory, as a cache on a disk is synced, which is no part of a draw.
+    with TemporaryDirectory(dir="/dev/shm") as folder:
         with CacheWriter(Path(folder) / "one", {"x": Dense("uint8", (8,))}) as writer:
             writer.append({"x": np.zeros(8, np.uint8)})
         # All rows are that sample, as nothing of it is read.

@@ -25,6 +25,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "write": [{"commit": 256}, {"commit": 4096}, {"commit": 1 << 40}],
     "open": [{"many": True}, {"many": False}],
     "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
+    "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
 }
 ROOM = 1 << 40
 """Of addresses; the file grows with what is written."""

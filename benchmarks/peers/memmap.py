@@ -19,7 +19,10 @@ ABOUT = About(
     "is plain Python, alone or with threads that are ahead; no checks",
     writes="`file.write` of every array; processes are `multiprocessing.Pool.imap` with 16 samples at once",
 )
-SWEEP: dict[str, list[dict[str, Any]]] = {"loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}]}
+SWEEP: dict[str, list[dict[str, Any]]] = {
+    "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
+    "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
+}
 
 
 class Mapped:
