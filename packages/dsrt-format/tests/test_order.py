@@ -3,6 +3,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,25 @@ def test_philox_reproduces_the_published_answers(sampling):
     assert len(sampling["philox4x32_10"]) == 3
     for case in sampling["philox4x32_10"]:
         assert list(philox4x32_10(tuple(case["counter"]), tuple(case["key"]))) == case["words"]
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.uint64, np.uint32, np.int32])
+@pytest.mark.parametrize("order", ["sequential", "uniform", "weighted", "permuted"])
+def test_integers_of_numpy_are_integers(order, integer):
+    weights = [1.0, 2.0, 3.0] * 400 if order == "weighted" else None
+    arguments = (1200, 2**31 - 1, 5, 6)
+    expected = rows(order, *arguments, weights)
+    assert rows(order, *map(integer, arguments), weights) == expected
+    assert augment_seed(*map(integer, arguments[1:])) == augment_seed(*arguments[1:])
+
+
+@pytest.mark.parametrize("bad", [1.0, "1", None])
+def test_what_is_no_integer_is_refused_by_name(bad):
+    for place, name in enumerate(("n", "seed", "start", "count")):
+        arguments = [10, 0, 0, 1]
+        arguments[place] = bad
+        with pytest.raises(TypeError, match=f"{name} is {bad!r}"):
+            rows("uniform", *arguments)
 
 
 def test_uniform_reproduces_the_vectors(sampling):

@@ -1,5 +1,9 @@
 """The command line as a whole: its commands, `--version`, and what becomes of errors."""
 
+import os
+import signal
+import sys
+import traceback
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
@@ -9,7 +13,7 @@ from typer.core import TyperGroup
 from dsrt_cli.build import build
 from dsrt_cli.inspect import inspect
 from dsrt_cli.query import query
-from dsrt_cli.terminal import fail, printable
+from dsrt_cli.terminal import fail, printable, with_notes
 from dsrt_cli.verify import verify
 from dsrt_format import DsrtError, FormatError, NotPublishedError, UnknownVersionError
 
@@ -26,12 +30,10 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of our output has gone, as in `dsrt query … | head`: that is no error to talk about.
-            raise
-        except (DsrtError, OSError) as error:
+            raise typer.Exit(_reader_has_gone()) from None
+        except (DsrtError, OSError, MemoryError) as error:
             damaged = isinstance(error, FormatError) and not isinstance(error, _UNSEEN)
-            # Notes say which sample it was, and what is kept.
-            fail("\n".join([str(error), *getattr(error, "__notes__", [])]), code=1 if damaged else 2)
+            fail(with_notes(error), code=1 if damaged else 2)
         except KeyboardInterrupt as interrupt:
             for note in getattr(interrupt, "__notes__", []):
                 typer.echo(printable(note), err=True)
@@ -69,6 +71,28 @@ def _dsrt(
     """
 
 
+def _reader_has_gone() -> int:
+    """As in `dsrt query … | head`: no error to talk about, but not the end of the work either.
+
+    Returns:
+        The exit code of a program that the signal of a broken pipe ends.
+    """
+    # What is still to be written goes nowhere, or Python would complain about it at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
+
+
 def main() -> None:
     """Run the command line of this process, and exit."""
-    app()
+    try:
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        sys.exit(_reader_has_gone())
+    except Exception:
+        # A defect. Python itself would end with 1, which says that damage was found.
+        traceback.print_exc()
+        sys.exit(2)

@@ -10,7 +10,7 @@ import typer
 
 from dsrt_cli.extras import need
 from dsrt_cli.source import load_source
-from dsrt_cli.terminal import fail, output, printable, progress
+from dsrt_cli.terminal import fail, output, printable, progress, with_notes
 from dsrt_format import DsrtError
 
 __all__ = ["build"]
@@ -83,7 +83,7 @@ def build(
             ended = f"{source} ended the program by sys.exit({error.code!r})"
             fail("\n".join([ended, *getattr(error, "__notes__", [])]))
         except DsrtError as error:
-            fail(_in_options("\n".join([str(error), *getattr(error, "__notes__", [])])))
+            fail(_in_options(with_notes(error)))
     kept = f", {result.resumed_from:,} of them from an earlier run" if result.resumed_from else ""
     lines = [f"{result.status}: {result.num_samples:,} samples in {result.path}{kept}"]
     if result.restarted is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from dsrt_cli.terminal import with_notes
 from dsrt_format import FormatError, Manifest, NotPublishedError, Problem, UnknownVersionError
 
 __all__ = ["WHOLE", "Finding", "Verify", "count", "lines", "look"]
@@ -61,15 +62,14 @@ def look(path: Path, verify: Verify, report: Callable[[int, int], None]) -> Find
 
     try:
         manifest = Manifest.load(path)
-    except (NotPublishedError, UnknownVersionError, OSError) as error:
-        return Finding(str(path), "unseen", message=str(error))
+    except (NotPublishedError, UnknownVersionError, OSError, MemoryError) as error:
+        return Finding(str(path), "unseen", message=with_notes(error))
     except FormatError:
         pass  # the list of all problems says more about a damaged manifest than this first error
     try:
         found = verify(path, advance)
     except (OSError, MemoryError) as error:
-        message = "\n".join([str(error) or "it does not fit the memory", *getattr(error, "__notes__", [])])
-        return Finding(str(path), "unseen", manifest, message=message)
+        return Finding(str(path), "unseen", manifest, message=with_notes(error))
     if any(problem.rule in ("R000", "R005") for problem in found):
         return Finding(str(path), "unseen", message=str(found[0]))
     problems = [problem for problem in found if not problem.is_warning]

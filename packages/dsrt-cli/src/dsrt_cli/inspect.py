@@ -9,10 +9,12 @@ import typer
 from rich.table import Table
 
 from dsrt_cli.summary import in_words, summary
-from dsrt_cli.terminal import fail, output, printable, size
+from dsrt_cli.terminal import fail, one_line, output, printable, size
 from dsrt_format import Manifest, NotPublishedError
 
 __all__ = ["inspect"]
+
+_MOST_LETTERS = 2_000
 
 
 def inspect(
@@ -106,14 +108,14 @@ def _unfinished(path: Path) -> dict[str, Any] | None:
 
 def _show(found: dict[str, Any]) -> None:
     facts = Table.grid(padding=(0, 2))
-    facts.add_row("cache", f"{found['name']} at {printable(found['path'])}")
+    facts.add_row("cache", f"{found['name']} at {one_line(found['path'])}")
     facts.add_row("samples", f"{found['samples']:,}")
     facts.add_row("shards", f"{len(found['shards']):,}")
     facts.add_row("size", size(found["bytes"]))
     facts.add_row("cache id", str(found["cache_id"]))
     facts.add_row("digest", found["digest"])
-    facts.add_row("fingerprint", "none" if found["fingerprint"] is None else printable(found["fingerprint"]))
-    facts.add_row("attributes", printable(json.dumps(found["attributes"], ensure_ascii=False)))
+    facts.add_row("fingerprint", "none" if found["fingerprint"] is None else one_line(found["fingerprint"]))
+    facts.add_row("attributes", _cut(one_line(json.dumps(found["attributes"], ensure_ascii=False))))
 
     fields = Table(box=None, header_style="bold")
     for title in ("field", "kind", "dtype", "shape", "codec"):
@@ -144,6 +146,15 @@ def _show(found: dict[str, Any]) -> None:
     if metadata["columns"]:
         console.print()
         console.print(columns)
+
+
+def _cut(text: str) -> str:
+    """The beginning of a long text."""
+    return (
+        text
+        if len(text) <= _MOST_LETTERS
+        else f"{text[:_MOST_LETTERS]}… ({len(text):,} letters; all with --json)"
+    )
 
 
 def _shape(field: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-__all__ = ["Report", "fail", "one_line", "output", "printable", "progress", "size"]
+__all__ = ["Report", "fail", "one_line", "output", "printable", "progress", "size", "with_notes"]
 
 
 class Report(Protocol):
@@ -42,7 +42,9 @@ _WIDE = 10_000
 
 def output() -> Console:
     """Standard output: as wide as the terminal; in a pipe or file, lines are as long as they have to be."""
-    width = None if sys.stdout.isatty() else _WIDE
+    # None where whoever started this closed it: then nobody reads, and the exit code says all.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = None if is_terminal else _WIDE
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -74,6 +76,14 @@ def size(count: int) -> str:
         if amount < 1024:
             return f"{amount:.1f} {unit}"
     return f"{amount / 1024:,.1f} TiB"
+
+
+def with_notes(error: BaseException) -> str:
+    """What an error says, with its notes: which sample it was, and what is kept."""
+    words = str(error) or (
+        "the memory is too small" if isinstance(error, MemoryError) else type(error).__name__
+    )
+    return "\n".join([words, *getattr(error, "__notes__", [])])
 
 
 def fail(message: str, *, code: int = 2) -> NoReturn:

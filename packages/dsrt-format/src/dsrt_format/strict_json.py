@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from collections import Counter
+from itertools import accumulate
 from typing import Any, NoReturn
 
 from dsrt_format.rules import Violation
@@ -13,6 +15,10 @@ MAX_DEPTH = 64
 """Arrays and objects may nest so deep; the outermost is level 1."""
 
 MAX_INT = 2**63 - 1
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_ALL_ELSE = bytes(set(range(256)) - set(_STEPS))
 
 
 def parse(data: bytes) -> Any:
@@ -25,6 +31,7 @@ def parse(data: bytes) -> Any:
     Raises:
         Violation: R004.
     """
+    _check_depth(data)
     try:
         value = json.loads(
             data.decode(),
@@ -37,9 +44,7 @@ def parse(data: bytes) -> Any:
         _refuse(f"byte {error.start} is not UTF-8")
     except json.JSONDecodeError as error:
         _refuse(f"{error.msg} at character {error.pos}")
-    except RecursionError:
-        _refuse("arrays and objects nest too deep")
-    _check_depth_and_text(value)
+    _check_text(value)
     return value
 
 
@@ -72,26 +77,31 @@ def _constant(token: str) -> NoReturn:
     _refuse(f"{token} is no number")
 
 
-def _check_depth_and_text(value: Any) -> None:
+def _check_depth(data: bytes) -> None:
+    # Before json recurses: how deep Python lets it go is up to the program around us.
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return
+    brackets = _STRING.sub(b"", data).translate(None, _ALL_ELSE)
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH:
+        _refuse(f"arrays and objects nest deeper than {MAX_DEPTH}")
+
+
+def _check_text(value: Any) -> None:
     level = [value]
-    depth = 0
     while level:
-        containers = [item for item in level if isinstance(item, dict | list)]
-        depth += bool(containers)
-        if depth > MAX_DEPTH:
-            _refuse(f"arrays and objects nest deeper than {MAX_DEPTH}")
+        inner: list[Any] = []
         for item in level:
             if isinstance(item, str):
-                _check_text(item)
+                _check_string(item)
+            elif isinstance(item, list):
+                inner += item
             elif isinstance(item, dict):
-                for key in item:
-                    _check_text(key)
-        level = [
-            inner for item in containers for inner in (item.values() if isinstance(item, dict) else item)
-        ]
+                inner += item
+                inner += item.values()
+        level = inner
 
 
-def _check_text(text: str) -> None:
+def _check_string(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -5,9 +5,11 @@ an unsigned 64-bit integer and positions are absolute over all ranks.
 """
 
 import math
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import SupportsIndex
 
 __all__ = ["augment_seed", "permuted_row", "philox4x32_10", "rows", "weight_table"]
 
@@ -23,7 +25,12 @@ Words = tuple[int, int, int, int]
 
 
 def rows(
-    order: str, n: int, seed: int, start: int, count: int, weights: Sequence[float] | None = None
+    order: str,
+    n: SupportsIndex,
+    seed: SupportsIndex,
+    start: SupportsIndex,
+    count: SupportsIndex,
+    weights: Sequence[float] | None = None,
 ) -> list[int]:
     """Return the rows at positions `start` .. `start + count - 1`.
 
@@ -41,10 +48,12 @@ def rows(
 
     Raises:
         ValueError: An argument out of range, or weights that cannot be drawn by; the message names the row.
+        TypeError: An argument is no integer.
     """
+    n = integer("n", n)
+    seed, start, count = _stream(seed, start, count)
     if not 1 <= n <= _MAX_ROWS:
         raise ValueError(f"n is {n}; an order needs 1 to 2^62 rows")
-    _check_stream(seed, start, count)
     if (order == "weighted") != (weights is not None):
         with_or_without = "without" if weights is None else "with"
         raise ValueError(f"order {order!r} {with_or_without} weights: they belong to the order 'weighted'")
@@ -74,7 +83,7 @@ def rows(
     return [row(position) for position in range(start, start + count)]
 
 
-def augment_seed(seed: int, start: int, count: int) -> list[int]:
+def augment_seed(seed: SupportsIndex, start: SupportsIndex, count: SupportsIndex) -> list[int]:
     """Return the seeds for random augmentation at positions `start` .. `start + count - 1` of every order.
 
     Args:
@@ -87,8 +96,9 @@ def augment_seed(seed: int, start: int, count: int) -> list[int]:
 
     Raises:
         ValueError: An argument out of range.
+        TypeError: An argument is no integer.
     """
-    _check_stream(seed, start, count)
+    seed, start, count = _stream(seed, start, count)
     words = [_block(seed, _AUGMENT, 0, position) for position in range(start, start + count)]
     return [w[2] | w[3] << 32 for w in words]
 
@@ -164,11 +174,25 @@ def permuted_row(seed: int, n: int, epoch: int, slot: int) -> int:
             return x
 
 
-def _check_stream(seed: int, start: int, count: int) -> None:
+def integer(name: str, value: SupportsIndex) -> int:
+    """Return an argument as Python's own integer: those of NumPy wrap around where this arithmetic must not.
+
+    Raises:
+        TypeError: It is no integer.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r:.80}; an integer was expected") from None
+
+
+def _stream(seed: SupportsIndex, start: SupportsIndex, count: SupportsIndex) -> tuple[int, int, int]:
+    seed, start, count = integer("seed", seed), integer("start", start), integer("count", count)
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed is {seed}; seeds are 0 to 2^64-1")
     if start < 0 or count < 0 or start + count > 2**64:
         raise ValueError(f"start {start} and count {count}: positions are 0 to 2^64-1")
+    return seed, start, count
 
 
 def _block(seed: int, tag: int, stream: int, k: int) -> Words:

@@ -1,9 +1,15 @@
 """One step of a loader: the positions it hands out, which of them count, where the stream then stands."""
 
+from typing import SupportsIndex
+
+from dsrt_format.reference.order import integer
+
 __all__ = ["plan"]
 
 
-def plan(position: int, epoch_len: int, global_batch: int, last: str) -> tuple[list[tuple[int, bool]], int]:
+def plan(
+    position: SupportsIndex, epoch_len: SupportsIndex, global_batch: SupportsIndex, last: str
+) -> tuple[list[tuple[int, bool]], int]:
     """Return the elements of the step that begins at `position`, and the position after it.
 
     Window e holds the positions [e x epoch_len, (e+1) x epoch_len). With batch size B on each of W ranks,
@@ -24,7 +30,10 @@ def plan(position: int, epoch_len: int, global_batch: int, last: str) -> tuple[l
 
     Raises:
         ValueError: An argument out of range, or `last` is drop and no batch fits into a window.
+        TypeError: An argument is no integer.
     """
+    position, epoch_len = integer("position", position), integer("epoch_len", epoch_len)
+    global_batch = integer("global_batch", global_batch)
     if not 0 <= position < 2**62:
         raise ValueError(f"position is {position}; positions are 0 to 2^62-1")
     if epoch_len < 1 or global_batch < 1:
