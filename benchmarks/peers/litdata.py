@@ -23,8 +23,7 @@ ABOUT = About(
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}],
-    "open": [{"batch_decode": 0}, {"batch_decode": "auto"}],
-    "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "loop": [{}, {"batch_decode": 0}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
@@ -38,7 +37,6 @@ class Opened(NamedTuple):
     workload: Workload
     folder: Path
     dataset: Any
-    batch_decode: int | str
 
 
 def write(
@@ -58,10 +56,9 @@ def write(
     cache.merge()
 
 
-def open(workload: Workload, folder: Path, batch_decode: int | str = 0) -> Opened:
-    """Open the folder in place; unless told otherwise it takes many neighbours out of a chunk at once."""
-    dataset = litdata.StreamingDataset(str(folder), batch_decode=batch_decode)
-    return Opened(workload, folder, dataset, batch_decode)
+def open(workload: Workload, folder: Path) -> Opened:
+    """Open the folder in place. Unless told otherwise it decodes 256 neighbours of each sample, too."""
+    return Opened(workload, folder, litdata.StreamingDataset(str(folder), batch_decode=0))
 
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
@@ -83,11 +80,17 @@ def _sent(workload: Workload, transform: Transform | None, contents: list[Any]) 
 
 
 def loop(
-    handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
+    handle: Opened,
+    batch: int,
+    *,
+    seed: int,
+    transform: Transform | None = None,
+    workers: int = 0,
+    batch_decode: int | str = "auto",
 ) -> Iterator[Batch]:
     """Its loader, epoch after epoch."""
     dataset = litdata.StreamingDataset(
-        str(handle.folder), shuffle=True, seed=seed, drop_last=True, batch_decode=handle.batch_decode
+        str(handle.folder), shuffle=True, seed=seed, drop_last=True, batch_decode=batch_decode
     )
     collate = partial(_sent, replace(handle.workload, form="packed"), transform)
     loader = litdata.StreamingDataLoader(
