@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::format::names::short;
 use crate::outcome::Outcome;
 
 /// The result of everything in this crate that can fail.
@@ -68,6 +69,7 @@ struct Inner {
     place: Place,
     message: String,
     source: Option<std::io::Error>,
+    file: Option<Box<str>>,
     outcome: Option<Outcome>,
 }
 
@@ -80,6 +82,7 @@ impl Error {
             place: Place::default(),
             message: message.into(),
             source: None,
+            file: None,
             outcome: None,
         }))
     }
@@ -95,6 +98,13 @@ impl Error {
     pub fn io(doing: impl Into<String>, source: std::io::Error) -> Self {
         let mut error = Self::new(Kind::Io, doing);
         error.0.source = Some(source);
+        error
+    }
+
+    /// The same, of the file that is called `name`: its path inside its cache, or any other.
+    pub fn io_of(doing: &str, name: &str, source: std::io::Error) -> Self {
+        let mut error = Self::io(format!("{doing} {name}"), source);
+        error.0.file = Some(name.into());
         error
     }
 
@@ -167,6 +177,11 @@ impl Error {
         &self.0.message
     }
 
+    /// The file that the operating system refused something of, if one is known.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
     /// The error number of the operating system, if it refused something.
     pub fn os_code(&self) -> Option<i32> {
         self.0.source.as_ref().and_then(std::io::Error::raw_os_error)
@@ -181,7 +196,7 @@ impl fmt::Display for Error {
             parts.push(format!("cache {cache}"));
         }
         if let Some(field) = &place.field {
-            parts.push(format!("field {field}"));
+            parts.push(format!("field {}", short(field)));
         }
         if let Some(shard) = place.shard {
             parts.push(format!("shard {shard}"));
@@ -233,6 +248,14 @@ mod tests {
             .while_reading();
         assert_eq!(error.kind(), Kind::Data);
         assert_eq!(error.to_string(), "cache caches/pets, field image, shard 2, sample 7: the checksum differs (R033)");
+    }
+
+    #[test]
+    fn a_refusal_names_its_file() {
+        let error = Error::io_of("cannot open", "fields/x/00000.shard", std::io::Error::from_raw_os_error(13));
+        assert_eq!(error.file(), Some("fields/x/00000.shard"));
+        assert_eq!(error.to_string(), "cannot open fields/x/00000.shard: Permission denied (os error 13)");
+        assert_eq!(Error::new(Kind::Io, "x").file(), None);
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub fn is_column_name(name: &str) -> bool {
     length.contains(&name.len()) && !name.starts_with('_') && !name.contains('\0') && !IDENTITY.contains(&name)
 }
 
+/// As much of a text as is worth showing: what a damaged file holds for a name can have millions of letters.
+pub fn short(text: &str) -> &str {
+    let end = text.char_indices().nth(80).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
+
 fn is_device(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     DEVICES.contains(&lower.as_str())
@@ -59,6 +65,14 @@ mod tests {
         for bad in ["_x", "cache_id", "sample_id", "weight", "nul"] {
             assert!(!is_field_name(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn eighty_letters_of_a_name_are_shown() {
+        assert_eq!(
+            (short("x"), short(&"é".repeat(80)), short(&"é".repeat(81))),
+            ("x", &*"é".repeat(80), &*"é".repeat(80))
+        );
     }
 
     #[test]

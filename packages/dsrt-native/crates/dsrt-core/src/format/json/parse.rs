@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 
 use super::{MAX_DEPTH, Value};
 use crate::error::{Error, Kind, Result};
+use crate::format::names::short;
 
 pub(super) fn parse(text: &[u8]) -> Result<Value> {
     let text = match std::str::from_utf8(text) {
@@ -118,7 +119,7 @@ impl Parser<'_> {
             self.space();
             match entries.entry(key) {
                 Entry::Vacant(free) => free.insert(self.value(depth)?),
-                Entry::Occupied(taken) => return Err(breach(start, &format!("a second key {:?}", taken.key()))),
+                Entry::Occupied(taken) => return Err(breach(start, &format!("a second key {:?}", short(taken.key())))),
             };
             self.space();
             if self.take(b'}') {

@@ -7,6 +7,7 @@ use super::breach;
 use crate::error::{Error, Result};
 use crate::format::checksum::{Digest, unhex};
 use crate::format::json::Value;
+use crate::format::names::short;
 
 /// A place inside the manifest. A chain on the stack: shards and files come by the hundred thousand, so a place is
 /// only spelt out when there is something to say about it.
@@ -86,7 +87,8 @@ impl<'a, 'b> Keys<'a, 'b> {
         if self.taken.len() == self.entries.len() {
             return Ok(());
         }
-        let left: Vec<_> = self.entries.keys().filter(|key| !self.taken.contains(&key.as_ref())).take(9).collect();
+        let left = self.entries.keys().filter(|key| !self.taken.contains(&key.as_ref()));
+        let left: Vec<_> = left.take(9).map(|key| short(key)).collect();
         Err(breach(6, format!("{} has keys that do not belong there: {left:?}", self.at)))
     }
 

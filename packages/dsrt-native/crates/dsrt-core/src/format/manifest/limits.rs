@@ -8,7 +8,7 @@ use super::values::{codec, dtype, kind};
 use super::{CHUNK, Error, breach};
 use crate::dtype::DType;
 use crate::field::{Codec, Field};
-use crate::format::names::{is_cache_name, is_field_name};
+use crate::format::names::{is_cache_name, is_field_name, short};
 use crate::format::shard::{MAX_AXES, MAX_SAMPLES, dense_bytes, fixed_file_bytes, index_start, record_bytes};
 
 /// Lengths that a dictionary file may have.
@@ -168,10 +168,4 @@ fn fits(field: &Field, bytes: i64, count: u64) -> bool {
         Some(stride) if field.is_fixed() => i128::try_from(fixed_file_bytes(stride, count)) == Ok(i128::from(bytes)),
         _ => u64::try_from(bytes).is_ok_and(|bytes| index_start(field, bytes, count).is_some()),
     }
-}
-
-/// As much of a text as is worth showing: a damaged manifest can hold a name of millions of letters.
-fn short(text: &str) -> &str {
-    let end = text.char_indices().nth(80).map_or(text.len(), |(at, _)| at);
-    text.get(..end).unwrap_or(text)
 }

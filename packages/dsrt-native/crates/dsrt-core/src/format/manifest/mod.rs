@@ -100,10 +100,15 @@ impl Manifest {
                 lowest = Some((breach.rule, breach.error()));
             }
         });
-        match lowest {
-            Some((_, error)) => Err(error),
-            None => values::manifest(raw, digest),
+        if let Some((_, error)) = lowest {
+            return Err(error);
         }
+        let mut manifest = values::manifest(raw, digest)?;
+        // Taken over and not copied: they may be nearly all of it.
+        if let Value::Object(mut keys) = value {
+            manifest.attributes = keys.remove("attributes").unwrap_or(Value::Null);
+        }
+        Ok(manifest)
     }
 
     /// The manifest in the writer's form; makes [`Manifest::digest`] anew.

@@ -211,3 +211,12 @@ fn every_breach_is_told_and_what_is_described_well_is_listed() {
     let b = inventory.fields[1].entry.as_ref().unwrap();
     assert!(b.files == [None] && b.dictionary.is_some());
 }
+
+#[test]
+fn what_a_message_shows_of_a_key_is_short() {
+    let long = "k".repeat(1 << 20);
+    for keys in [format!(r#""{long}":1,"#), format!(r#""{long}":1,"{long}":1,"#)] {
+        let error = Manifest::parse(&sealed(&format!("{keys}{}", rest()))).unwrap_err();
+        assert!(error.message().len() < 400 && error.message().contains(&"k".repeat(80)), "{}", error.message().len());
+    }
+}

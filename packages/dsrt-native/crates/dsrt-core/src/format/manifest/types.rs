@@ -38,7 +38,6 @@ pub(super) struct Raw<'a> {
     pub fingerprint: Option<&'a str>,
     pub samples: i64,
     pub shards: Vec<i64>,
-    pub attributes: &'a Value,
     pub metadata: Option<RawMetadata>,
     pub fields: Vec<RawField<'a>>,
 }
@@ -48,6 +47,10 @@ pub(super) fn read(value: &Value) -> Result<Raw<'_>> {
     let mut keys = Keys::of(value, &At::Root)?;
     keys.take("digest", str)?;
     keys.take("format", int)?;
+    keys.take("attributes", |value, at| match value {
+        Value::Object(_) => Ok(()),
+        _ => Err(wrong(at, "an object")),
+    })?;
     let raw = Raw {
         name: keys.take("name", str)?,
         fingerprint: keys.take("fingerprint", |value, at| match value {
@@ -57,10 +60,6 @@ pub(super) fn read(value: &Value) -> Result<Raw<'_>> {
         })?,
         samples: keys.take("samples", int)?,
         shards: keys.take("shards", |value, at| list(value, at, int))?,
-        attributes: keys.take("attributes", |value, at| match value {
-            Value::Object(_) => Ok(value),
-            _ => Err(wrong(at, "an object")),
-        })?,
         metadata: keys.take("metadata", metadata)?,
         fields: keys.take("fields", |value, at| list(value, at, field))?,
     };

@@ -5,8 +5,9 @@ use super::{Error, FieldEntry, FileEntry, Kind, Manifest, MetadataEntry, Result}
 use crate::dtype::DType;
 use crate::field::{Codec, Field, FieldKind};
 use crate::format::checksum::Digest;
+use crate::format::json::Value;
 
-/// The manifest of values that keep every rule.
+/// The manifest of values that keep every rule, but for its attributes.
 pub(super) fn manifest(raw: Raw, digest: Digest) -> Result<Manifest> {
     let lost = || Error::new(Kind::Internal, "a manifest that keeps every rule does not say what its fields are");
     let entry = |raw: &RawField| {
@@ -19,7 +20,7 @@ pub(super) fn manifest(raw: Raw, digest: Digest) -> Result<Manifest> {
         shards: shards(&raw).ok_or_else(lost)?,
         fields: raw.fields.iter().map(entry).collect::<Option<_>>().ok_or_else(lost)?,
         fingerprint: raw.fingerprint.map(str::to_owned),
-        attributes: raw.attributes.clone(),
+        attributes: Value::Null,
         metadata: metadata(&raw),
         digest,
     })
