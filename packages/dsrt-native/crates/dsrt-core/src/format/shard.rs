@@ -1,5 +1,6 @@
 //! The arithmetic of shard files: where records end and the index begins, and what may be that large.
 
+use crate::error::{Error, Kind, Result};
 use crate::field::{Field, FieldKind};
 
 /// Bytes of the header of shards and dictionaries; records begin here.
@@ -39,6 +40,41 @@ pub fn dense_bytes(field: &Field) -> Option<u64> {
         FieldKind::Dense(shape) => record_bytes(shape.iter().copied(), field.dtype.size()),
         _ => None,
     }
+}
+
+/// Checks that a record lies in the record area, which ends where the index begins (R032).
+pub fn check_range(from: u64, to: u64, index: u64) -> Result<()> {
+    if HEADER <= from && from <= to && to <= index {
+        return Ok(());
+    }
+    let message = format!("the index puts the record at bytes {from} to {to}, outside {HEADER} to {index}");
+    Err(Error::rule(Kind::Format, 32, message))
+}
+
+/// The axes of a shape as the index holds it: 8 bytes each.
+pub fn axes(shape: &[u8]) -> impl Iterator<Item = u64> {
+    shape.as_chunks::<8>().0.iter().map(|axis| u64::from_le_bytes(*axis))
+}
+
+/// Bytes of a record of a field (R034), before the codec. `shape` is as the index holds it, and empty for dense fields.
+pub fn record_size(field: &Field, shape: &[u8]) -> Result<u64> {
+    let size = match &field.kind {
+        FieldKind::Dense(shape) => record_bytes(shape.iter().copied(), field.dtype.size()),
+        _ => record_bytes(axes(shape), field.dtype.size()),
+    };
+    size.ok_or_else(|| {
+        let shape: Vec<_> = axes(shape).collect();
+        Error::rule(Kind::Format, 34, format!("the shape {shape:?} of the record is beyond the limits of the format"))
+    })
+}
+
+/// Checks that a raw record has the bytes that its shape says (R034).
+pub fn check_raw(stored: u64, size: u64) -> Result<()> {
+    if stored == size {
+        return Ok(());
+    }
+    let message = format!("the record has {stored} bytes and its shape says {size}");
+    Err(Error::rule(Kind::Format, 34, message))
 }
 
 /// Length of a fixed shard of `count` records of `stride` bytes, wide enough never to overflow.

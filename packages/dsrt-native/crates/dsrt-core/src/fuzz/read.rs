@@ -10,10 +10,7 @@ use crate::batch::{Batch, Heap, Layout, Span};
 use crate::error::Result;
 use crate::format::shard::{HEADER, dense_bytes};
 use crate::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather};
-use crate::verify::{Level, Options, Part, verify};
-
-/// How much of a shard may lie in records together for verification to read all of them.
-const MOST_READ: u64 = 16;
+use crate::verify::{Level, MOST_READ, Options, Part, verify};
 
 /// The largest batch with damage in it that is asked for: a damaged record of a dense field takes the room of a whole one.
 const MOST_MASKED: u64 = 64 << 20;

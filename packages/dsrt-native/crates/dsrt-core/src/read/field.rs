@@ -8,8 +8,8 @@ use super::cache::{Cache, Files};
 use super::file::read_dictionary;
 use super::shard::{Entry, Record, Shard};
 use crate::error::{Error, Kind, Result};
-use crate::field::Field;
-use crate::format::codec::Dictionary;
+use crate::field::{Codec, Field};
+use crate::format::codec::{Dictionary, check_blocks};
 use crate::format::manifest::FieldEntry;
 use crate::format::shard::HEADER;
 
@@ -98,12 +98,21 @@ impl FieldReader {
         dictionary.map(Some)
     }
 
-    /// The record of a sample in an indexed shard, with its shard and what the index says of it, checked up to R036.
-    /// What R040, R037 and R038 ask is left.
+    /// The record of a sample in an indexed shard, with its shard and what the index says of it, checked as far as that
+    /// goes before memory is asked for: up to R036, the dictionary (R040), and that its blocks can hold what it says
+    /// (R037). Decoding (R037) and R038 are left.
     pub(super) fn record(&self, sample: u64) -> Result<(u32, Record, Entry<'_>)> {
         let (number, ordinal) = self.locate(sample)?;
-        let record = || self.shard(number)?.indexed(self.field()?, ordinal, self.cache.verify());
-        let (record, entry) = record().map_err(|error| self.place(error, Some(number), Some(sample)))?;
+        let record = || {
+            let (field, shard) = (self.field()?, self.shard(number)?);
+            let (record, entry) = shard.indexed(field, ordinal, self.cache.verify())?;
+            if field.codec != Codec::Raw {
+                self.dictionary()?;
+                check_blocks(&shard.stored(&record)?, record.size)?;
+            }
+            Ok((record, entry))
+        };
+        let (record, entry) = record().map_err(|error: Error| self.place(error, Some(number), Some(sample)))?;
         Ok((number, record, entry))
     }
 

@@ -2,9 +2,8 @@
 
 use super::cache::Cache;
 use super::field::FieldReader;
-use super::shard::shape_bytes;
 use crate::error::{Error, Kind, Result};
-use crate::format::shard::dense_bytes;
+use crate::format::shard::{dense_bytes, record_size};
 
 impl Cache {
     /// Elements of every record of the field of that number: the product of its shape; bytes, for bytes and text.
@@ -37,7 +36,7 @@ fn shard(reader: &FieldReader, number: u32, itemsize: u64, lengths: &mut Vec<u64
     let (first, _) = reader.cache().locator().range(number).ok_or_else(lost)?;
     for (sample, entry) in (first..).zip(index.chunks_exact(reader.field()?.entry_bytes())) {
         let shape = entry.get(12..).unwrap_or_default();
-        let bytes = shape_bytes(reader.field()?, shape).map_err(|e| place(e.at_sample(sample)))?;
+        let bytes = record_size(reader.field()?, shape).map_err(|e| place(e.at_sample(sample)))?;
         lengths.push(bytes / itemsize);
     }
     Ok(())

@@ -15,7 +15,9 @@ use crate::format::checksum::{self, digest};
 use crate::format::codec::check_frame;
 use crate::format::header;
 use crate::format::manifest::{FieldEntry, FileEntry};
-use crate::format::shard::{HEADER, dense_bytes, index_start, record_bytes};
+use crate::format::shard::{HEADER, check_range, check_raw, index_start, record_size};
+
+pub(super) use crate::format::shard::axes;
 
 /// A shard whose header is the one that the manifest implies.
 pub(super) struct Shard {
@@ -140,16 +142,9 @@ impl Shard {
         if verify {
             self.verify(&stored, ordinal, entry.shape(), entry.crc)?;
         }
-        let size = match dense_bytes(field) {
-            Some(size) => size,
-            None => shape_bytes(field, entry.shape())?,
-        };
+        let size = record_size(field, entry.shape())?;
         match field.codec {
-            Codec::Raw if size != stored.len() as u64 => {
-                let message = format!("the record has {} bytes and its shape says {size}", stored.len());
-                return Err(Error::rule(Kind::Format, 34, message));
-            }
-            Codec::Raw => {}
+            Codec::Raw => check_raw(stored.len() as u64, size)?,
             Codec::Zstd | Codec::ZstdDict => check_frame(&stored, size)?,
         }
         let held = match stored {
@@ -180,11 +175,7 @@ impl Shard {
         let crc = rest.first_chunk::<4>().map(|crc| u32::from_le_bytes(*crc)).ok_or_else(lost)?;
         let lo = previous.first_chunk::<8>().map_or(HEADER, |end| u64::from_le_bytes(*end));
         let hi = u64::from_le_bytes(*end);
-        if !(HEADER <= lo && lo <= hi && hi <= self.index) {
-            let message =
-                format!("the index puts the record at bytes {lo} to {hi}, outside {HEADER} to {}", self.index);
-            return Err(Error::rule(Kind::Format, 32, message));
-        }
+        check_range(lo, hi, self.index)?;
         Ok(Entry { stored: lo..hi, crc, bytes, shape: before + 12 })
     }
 
@@ -196,17 +187,4 @@ impl Shard {
 /// Where a shard file lies in the cache.
 pub(crate) fn file_name(field: &Field, number: u64) -> String {
     format!("fields/{}/{number:05}.shard", field.name)
-}
-
-/// The axes of a shape as the index holds it.
-pub(super) fn axes(shape: &[u8]) -> impl Iterator<Item = u64> {
-    shape.as_chunks::<8>().0.iter().map(|axis| u64::from_le_bytes(*axis))
-}
-
-/// Bytes of a record of that shape (R034).
-pub(super) fn shape_bytes(field: &Field, shape: &[u8]) -> Result<u64> {
-    record_bytes(axes(shape), field.dtype.size()).ok_or_else(|| {
-        let shape: Vec<_> = axes(shape).collect();
-        Error::rule(Kind::Format, 34, format!("the shape {shape:?} of the record is beyond the limits of the format"))
-    })
 }

@@ -75,6 +75,11 @@ impl<'a> Meter<'a> {
     pub(super) fn check(&self) -> Result<()> {
         self.control.check()
     }
+
+    /// The state of the run.
+    pub(super) fn control(&self) -> &'a Control {
+        self.control
+    }
 }
 
 impl Drop for Meter<'_> {

@@ -53,8 +53,7 @@ impl DictionaryJob<'_> {
     }
 
     fn read(&self, meter: &mut Meter, place: &Place, found: &mut Report) -> Result<Dictionary> {
-        self.directory.check(&self.name, self.file.bytes)?;
-        let reader = Reader::new(self.directory.open_regular(&self.name, self.file.bytes)?, self.name.clone());
+        let reader = Reader::open(self.directory, &self.name, self.file.bytes)?;
         meter.spend(self.file.bytes)?;
         // At most a header and 1 MiB (R019).
         let mut bytes = vec![0; self.file.bytes as usize];

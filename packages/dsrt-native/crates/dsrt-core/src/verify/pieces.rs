@@ -17,6 +17,8 @@ pub(super) struct Pieces<'m, 'c> {
     end: u64,
     piece: &'m mut Vec<u8>,
     at: u64,
+    /// The end of all pieces so far.
+    reached: u64,
     hash: Option<Hash>,
 }
 
@@ -43,7 +45,7 @@ impl<'m, 'c> Pieces<'m, 'c> {
             reader.expect_all();
         }
         let hash = hashed.map(|end| Hash { hasher: Hasher::new(), done: HEADER, end });
-        Self { reader, meter, end, piece, at: 0, hash }
+        Self { reader, meter, end, piece, at: 0, reached: 0, hash }
     }
 
     /// The bytes from `from` on that lie in one piece, at most up to `to`. They are at least one, unless `from` is `to`.
@@ -53,7 +55,7 @@ impl<'m, 'c> Pieces<'m, 'c> {
         }
         let known = self.at..self.at + self.piece.len() as u64;
         if !known.contains(&from) {
-            self.seek(from)?;
+            self.seek(from, to)?;
         }
         let begin = from.saturating_sub(self.at) as usize;
         let end = (to - self.at).min(self.piece.len() as u64) as usize;
@@ -102,8 +104,17 @@ impl<'m, 'c> Pieces<'m, 'c> {
         Ok(self.hash.map(|mut hash| *hash.hasher.update(rest).finalize().as_bytes()))
     }
 
-    fn seek(&mut self, to: u64) -> Result<()> {
-        let target = to - to % PIECE;
+    /// Loads the piece in which `from` lies. Where the file was read already, only what of it is before `to`: the records
+    /// of a hostile index can lie in one piece and in another in turn, and each would be read as often as there are any.
+    fn seek(&mut self, from: u64, to: u64) -> Result<()> {
+        if from < self.reached {
+            let end = to.min(self.reached).min(from + PIECE);
+            self.meter.spend(end - from)?;
+            self.at = from;
+            self.piece.resize((end - from) as usize, 0);
+            return self.reader.read(from, self.piece);
+        }
+        let target = from - from % PIECE;
         self.hash_to(target)?;
         self.load(target)
     }
@@ -123,6 +134,7 @@ impl<'m, 'c> Pieces<'m, 'c> {
         let length = end.saturating_sub(at);
         self.meter.spend(length)?;
         self.at = at;
+        self.reached = self.reached.max(end);
         self.piece.resize(length as usize, 0);
         self.reader.read(at, self.piece)?;
         if let Some(hash) = &mut self.hash
@@ -189,6 +201,24 @@ mod tests {
             assert_eq!(pieces.digest(b"").unwrap(), Some(digest(&content[64..])));
         });
         assert_eq!(read, 2 * PIECE + 100);
+    }
+
+    #[test]
+    fn what_is_read_again_is_read_alone() {
+        for hashed in [None, Some(2 * PIECE + 100)] {
+            let read = with_pieces(hashed, |mut pieces, content| {
+                pieces.bytes(PIECE - 1, PIECE).unwrap();
+                for _ in 0..1000 {
+                    for from in [PIECE + 7, 9] {
+                        assert_eq!(pieces.bytes(from, from + 1).unwrap(), &content[from as usize..][..1]);
+                    }
+                }
+                let across = pieces.whole(PIECE - 5, 2 * PIECE + 5, &mut Vec::new()).unwrap().to_vec();
+                assert_eq!(across, content[PIECE as usize - 5..2 * PIECE as usize + 5]);
+                assert_eq!(pieces.digest(b"").unwrap(), hashed.map(|_| digest(&content[64..])));
+            });
+            assert_eq!(read, 2 * PIECE + 100 + 1999 + PIECE + 5);
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The checks of one record: R033 to R038 and R052, the first that fails.
 
 use super::content::Content;
+use super::control::Control;
 use super::dictionary::Decoder;
 use super::pieces::Pieces;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::field::{Codec, Field};
 use crate::format::checksum::{self, Running};
-use crate::format::codec::{check_blocks, check_frame, decode_whole};
-use crate::format::shard::{dense_bytes, record_bytes};
+use crate::format::codec::{check_frame, decode_whole};
+use crate::format::shard::{check_raw, record_size};
 
 /// What the index says of a record in the record area.
 #[derive(Clone, Copy)]
@@ -25,11 +26,12 @@ pub(super) struct Records<'a> {
     field: &'a Field,
     decoder: Option<&'a Decoder>,
     key: u32,
+    control: &'a Control,
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(field: &'a Field, decoder: Option<&'a Decoder>, key: u32) -> Self {
-        Self { field, decoder, key }
+    pub(super) fn new(field: &'a Field, decoder: Option<&'a Decoder>, key: u32, control: &'a Control) -> Self {
+        Self { field, decoder, key, control }
     }
 
     /// Checks a record. `stored` and `decoded` are memory to be used.
@@ -53,11 +55,9 @@ impl<'a> Records<'a> {
             (Codec::ZstdDict, _) => return Ok(()),
             _ => None,
         };
-        let size = self.size(entry)?;
+        let size = record_size(self.field, entry.shape)?;
         check_frame(stored, size)?;
-        // Before memory is asked for by what the header says.
-        check_blocks(stored, size)?;
-        decode_whole(self.field, dictionary, stored, size, decoded)?;
+        decode_whole(self.field, dictionary, stored, size, decoded, &mut || self.control.check())?;
         let mut content = Content::of(self.field);
         content.feed(decoded);
         content.end()
@@ -75,29 +75,12 @@ impl<'a> Records<'a> {
             at += bytes.len() as u64;
         }
         self.compare(crc, entry)?;
-        let (size, stored) = (self.size(entry)?, entry.to - entry.from);
-        if size != stored {
-            let message = format!("the record has {stored} bytes and its shape says {size}");
-            return Err(Error::rule(Kind::Format, 34, message));
-        }
+        check_raw(entry.to - entry.from, record_size(self.field, entry.shape)?)?;
         content.end()
     }
 
     /// R033.
     fn compare(&self, crc: Running, entry: &Entry) -> Result<()> {
         checksum::compare(crc.end(entry.ordinal, entry.shape), self.key, entry.crc)
-    }
-
-    /// R034, as far as the shape goes.
-    fn size(&self, entry: &Entry) -> Result<u64> {
-        if let Some(size) = dense_bytes(self.field) {
-            return Ok(size);
-        }
-        let axes = || entry.shape.as_chunks::<8>().0.iter().map(|axis| u64::from_le_bytes(*axis));
-        record_bytes(axes(), self.field.dtype.size()).ok_or_else(|| {
-            let shape: Vec<_> = axes().collect();
-            let message = format!("the shape {shape:?} of the record is beyond the limits of the format");
-            Error::rule(Kind::Format, 34, message)
-        })
     }
 }

@@ -14,11 +14,11 @@ use crate::field::Field;
 use crate::format::checksum::{digest, key};
 use crate::format::header;
 use crate::format::manifest::FileEntry;
-use crate::format::shard::{HEADER, dense_bytes, index_start};
+use crate::format::shard::{HEADER, check_range, dense_bytes, index_start};
 use crate::read::{Directory, check_header, shard_file_name};
 
 /// Ends that go up and down let every record be the whole file: so much of it is read and no more.
-const MOST_READ: u64 = 16;
+pub(crate) const MOST_READ: u64 = 16;
 
 /// The check of one shard file.
 pub(super) struct ShardJob<'a> {
@@ -83,8 +83,7 @@ impl ShardJob<'_> {
         whole: &mut Report,
         records: &mut Report,
     ) -> Result<()> {
-        self.directory.check(&name, self.file.bytes)?;
-        let reader = Reader::new(self.directory.open_regular(&name, self.file.bytes)?, name.clone());
+        let reader = Reader::open(self.directory, &name, self.file.bytes)?;
         let lost = || Error::new(Kind::Internal, format!("{name} has no place for its index"));
         let index_at = index_start(self.entry, self.file.bytes, self.count).ok_or_else(lost)?;
         let reads_records = self.level > Level::Structure;
@@ -96,6 +95,7 @@ impl ShardJob<'_> {
         };
         let Scratch { piece, index, stored, decoded } = scratch;
         let hashed = (self.level == Level::Digests).then_some(index_at);
+        let control = meter.control();
         let mut pieces = Pieces::new(&reader, meter, piece, end, hashed);
         let mut head = [0; HEADER as usize];
         pieces.copy(0, &mut head)?;
@@ -116,7 +116,7 @@ impl ShardJob<'_> {
             let message = format_args!("the index does not match its digest: lengths of records cannot be trusted");
             whole.add(39, &self.place(), message);
         }
-        let checks = Records::new(self.entry, decoder, key(&self.file.body));
+        let checks = Records::new(self.entry, decoder, key(&self.file.body), control);
         let mut last = HEADER;
         let mut room = (index_at - HEADER).saturating_mul(MOST_READ);
         for ordinal in 0..self.count {
@@ -126,11 +126,8 @@ impl ShardJob<'_> {
                 None => break,
             };
             last = entry.to;
-            if !(HEADER <= entry.from && entry.from <= entry.to && entry.to <= index_at) {
-                let Entry { from, to, .. } = entry;
-                let message =
-                    format_args!("the index puts the record at bytes {from} to {to}, outside {HEADER} to {index_at}");
-                records.add(32, &place(), message);
+            if let Err(error) = check_range(entry.from, entry.to, index_at) {
+                records.found_at(error, &place())?;
             } else if entry.to - entry.from > room {
                 let Entry { from, to, .. } = entry;
                 let message = format_args!(

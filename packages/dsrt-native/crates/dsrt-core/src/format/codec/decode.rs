@@ -2,11 +2,18 @@
 
 use std::cell::RefCell;
 
-use zstd_safe::{DCtx, DDict, WriteBuf};
+use zstd_safe::{DCtx, DDict, DParameter, InBuffer, OutBuffer, WriteBuf};
 
 use super::delta;
+use super::frame::check_blocks;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
+
+/// Records beyond this are decoded step by step where somebody may want it to end.
+const LARGE: usize = 16 << 20;
+
+/// Stored bytes of a step. They decode to 256 MiB at most.
+const STEP: usize = 8 << 10;
 
 thread_local! {
     /// One context a thread, because making one costs more than decoding a small record.
@@ -39,25 +46,32 @@ pub fn decode(field: &Field, dictionary: Option<&Dictionary>, stored: &[u8], out
         return Ok(());
     }
     let size = out.len();
+    // libzstd would go on with a second frame.
+    check_blocks(stored, size as u64)?;
     inflate(dictionary, stored, out, size)?;
     delta::undo(out, field.delta);
     Ok(())
 }
 
-/// Decodes a record of a field with a codec that compresses, as [`decode`] does, into memory of its own. None of that is
-/// touched before bytes are decoded into it.
+/// Decodes a record of a field with a codec that compresses, as [`decode`] does, into memory of its own, which is asked
+/// for once the blocks of the frame are known to hold so much, and not touched before bytes are decoded into it. `pause`
+/// is called now and then while a large record is decoded; its error ends that.
 pub fn decode_whole(
     field: &Field,
     dictionary: Option<&Dictionary>,
     stored: &[u8],
     size: u64,
     out: &mut Vec<u8>,
+    pause: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
+    check_blocks(stored, size)?;
     let memory = || Error::new(Kind::Memory, format!("a record of {size} bytes does not fit the memory"));
     let size = usize::try_from(size).map_err(|_| memory())?;
     out.clear();
     out.try_reserve_exact(size).map_err(|_| memory())?;
-    inflate(dictionary, stored, out, size)?;
+    if size <= LARGE || !inflate_by_steps(dictionary, stored, out, size, pause)? {
+        inflate(dictionary, stored, out, size)?;
+    }
     delta::undo(out, field.delta);
     Ok(())
 }
@@ -68,15 +82,6 @@ fn inflate<B: WriteBuf + ?Sized>(
     out: &mut B,
     size: usize,
 ) -> Result<()> {
-    // libzstd would go on with a second frame.
-    match zstd_safe::find_frame_compressed_size(stored) {
-        Ok(length) if length == stored.len() => {}
-        Ok(length) => {
-            let rest = stored.len().saturating_sub(length);
-            return Err(breach(format!("{rest} bytes follow the zstd frame")));
-        }
-        Err(code) => return Err(breach(zstd_safe::get_error_name(code))),
-    }
     let decoded = CONTEXT.with(|context| {
         let mut context = context.try_borrow_mut().map_err(|_| Error::new(Kind::Internal, "zstd calls itself"))?;
         if context.is_none() {
@@ -93,6 +98,40 @@ fn inflate<B: WriteBuf + ?Sized>(
         return Ok(());
     }
     Err(breach(format!("the zstd frame decodes to {decoded} bytes, its header says {size}")))
+}
+
+/// Decodes a frame in steps. False where that does not succeed, which says nothing of the frame: of some frames libzstd
+/// thinks otherwise when it has the whole of them, and that is what readers give it.
+fn inflate_by_steps(
+    dictionary: Option<&Dictionary>,
+    stored: &[u8],
+    out: &mut Vec<u8>,
+    size: usize,
+    pause: &mut dyn FnMut() -> Result<()>,
+) -> Result<bool> {
+    let Some(mut context) = DCtx::try_create() else { return Ok(false) };
+    // Straight into `out`, so that no window is kept beside it.
+    for parameter in [DParameter::WindowLogMax(31), DParameter::StableOutBuffer(true)] {
+        if context.set_parameter(parameter).is_err() {
+            return Ok(false);
+        }
+    }
+    if dictionary.is_some_and(|dictionary| context.ref_ddict(&dictionary.0).is_err()) {
+        return Ok(false);
+    }
+    let mut is_whole = false;
+    let mut to = OutBuffer::around(out);
+    for step in stored.chunks(STEP) {
+        pause()?;
+        let mut from = InBuffer::around(step);
+        while from.pos < step.len() {
+            match context.decompress_stream(&mut to, &mut from) {
+                Ok(left) => is_whole = left == 0,
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+    Ok(is_whole && to.pos() == size)
 }
 
 fn breach(what: impl AsRef<str>) -> Error {
@@ -167,6 +206,64 @@ mod tests {
         // The context keeps nothing of the dictionary.
         assert!(decoded(&frame, 256).is_err());
         assert_eq!(Dictionary::load(b"\x37\xA4\x30\xEC1234").err().unwrap().rule_number(), Some(40));
+    }
+
+    fn decoded_whole(stored: &[u8], size: u64, pause: &mut dyn FnMut() -> Result<()>) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        decode_whole(&field(Codec::Zstd, 0), None, stored, size, &mut out, pause).map(|()| out)
+    }
+
+    #[test]
+    fn a_large_record_is_decoded_in_steps_that_can_be_ended() {
+        let bytes: Vec<u8> = (0..LARGE as u32 + 12_345).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let frame = compressed(&bytes);
+        let mut steps = 0;
+        let found = decoded_whole(&frame, bytes.len() as u64, &mut || {
+            steps += 1;
+            Ok(())
+        });
+        assert!(found.unwrap() == bytes);
+        assert_eq!(steps, frame.len().div_ceil(STEP));
+        let mut left = 3;
+        let ended = decoded_whole(&frame, bytes.len() as u64, &mut || {
+            left -= 1;
+            if left > 0 { Ok(()) } else { Err(Error::new(Kind::State, "enough")) }
+        });
+        assert_eq!(ended.unwrap_err().kind(), Kind::State);
+    }
+
+    #[test]
+    fn a_large_record_that_is_damaged_is_judged_as_a_small_one() {
+        let bytes: Vec<u8> = (0..LARGE as u32 + 1).map(|i| (i / 7 ^ i >> 13) as u8).collect();
+        let frame = compressed(&bytes);
+        for at in [20, frame.len() / 2, frame.len() - 1] {
+            let mut damaged = frame.clone();
+            damaged[at] ^= 0x55;
+            let whole = decoded_whole(&damaged, bytes.len() as u64, &mut || Ok(())).map_err(|e| e.rule_number());
+            let alone = decoded(&damaged, bytes.len()).map_err(|e| e.rule_number());
+            assert!(whole == alone, "byte {at}");
+        }
+        // One block of a single segment that is larger than blocks may be: streaming refuses it, and readers take it.
+        let size = LARGE as u32 + (2 << 20);
+        let block = |last: u32, length: u32| (length << 3 | 1 << 1 | last).to_le_bytes();
+        let mut frame = [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0][..], &size.to_le_bytes()].concat();
+        for left in (0..size).step_by(1 << 20).map(|done| size - done) {
+            let length = left.min(1 << 20);
+            frame.extend_from_slice(&block(u32::from(left == length), length)[..3]);
+            frame.push(7);
+        }
+        check_frame(&frame, size.into()).unwrap();
+        assert!(decoded_whole(&frame, size.into(), &mut || Ok(())).unwrap() == vec![7; size as usize]);
+    }
+
+    #[test]
+    fn no_memory_is_asked_for_by_the_word_of_a_header() {
+        // A frame that says 2^40 bytes, behind which there is room for as many by the bound on expansion, and no block.
+        let size = 1u64 << 40;
+        let mut frame = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &size.to_le_bytes()].concat();
+        frame.resize((size / 32768) as usize, 0);
+        check_frame(&frame, size).unwrap();
+        assert_eq!(decoded_whole(&frame, size, &mut || Ok(())).unwrap_err().rule_number(), Some(37));
     }
 
     proptest! {
