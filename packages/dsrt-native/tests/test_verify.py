@@ -172,10 +172,13 @@ def test_files_that_cannot_be_opened_are_no_problem_of_the_cache(path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (least, before[1]))
-        with pytest.raises(OSError, match="Too many open files"):
+        with pytest.raises(OSError, match="Too many open files") as caught:
             verify(path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert str(path) in str(caught.value)
+    assert caught.value.filename is not None
+    assert (path / caught.value.filename).exists()
 
 
 def test_what_is_no_cache_is_one_problem(tmp_path):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dsrt_format.rules import Violation
 
-__all__ = ["MAX_MANIFEST_BYTES", "PIECE_BYTES", "CacheDirectory", "CacheFile", "in_directory"]
+__all__ = ["MAX_MANIFEST_BYTES", "MAX_TRIES", "PIECE_BYTES", "CacheDirectory", "CacheFile", "in_directory"]
 
 T = TypeVar("T")
 
@@ -18,8 +18,8 @@ MAX_MANIFEST_BYTES = 64 << 20
 PIECE_BYTES = 4 << 20
 """In pieces of so many bytes a file is read where it need not be in memory as a whole."""
 
-# How often a path is followed that leads to another directory again and again.
-_TRIES = 100
+MAX_TRIES = 100
+"""How often a path is followed that leads to another directory again: each time a rebuild was published."""
 
 # What is not there or is no file. Other errors, such as EACCES and EIO, are the caller's to see.
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
@@ -248,7 +248,7 @@ def in_directory(path: str | os.PathLike[str], read: Callable[[CacheDirectory], 
         OSError: It cannot be opened.
         Exception: What `read` raises where the directory is the one at the path.
     """
-    for _ in range(_TRIES - 1):
+    for _ in range(MAX_TRIES - 1):
         with CacheDirectory(path) as directory:
             try:
                 return read(directory)

@@ -222,8 +222,8 @@ def verify(
     rate: float | None,
     threads: int,
     progress: Callable[[int, int], object] | None,
-) -> list[tuple[str, str | None, int | None, int | None, str]]:
-    """Every problem of a cache: rule, field, shard, sample, message."""
+) -> list[tuple[str, str | None, int | None, int | None, str, int]]:
+    """Every problem of a cache: rule, field, shard, sample, message, how many it stands for unlisted."""
 
 def train_dictionary(records: list[bytes], size: int) -> bytes:
     """A dictionary of at most `size` bytes for records that resemble these."""

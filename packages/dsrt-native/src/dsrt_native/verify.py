@@ -47,7 +47,7 @@ def verify(
         there are (`Problem.unlisted`).
 
     Raises:
-        OSError: A file that is there cannot be read; the message names it.
+        OSError: What is there cannot be read; `filename` says which file, as a path inside the cache.
         MemoryError: A record or the metadata is larger than the memory.
         ValueError: A level, part, rate or number of threads that cannot be.
         TypeError: An argument has another type.
@@ -63,7 +63,10 @@ def verify(
         progress=None if progress is None else callback("progress", progress),
     )
     cache = os.fspath(path)
-    return [Problem(rule, cache, field, shard, sample, text) for rule, field, shard, sample, text in found]
+    return [
+        Problem(rule, cache, field, shard, sample, text, unlisted)
+        for rule, field, shard, sample, text, unlisted in found
+    ]
 
 
 def _part(part: tuple[int, int]) -> tuple[int, int]:

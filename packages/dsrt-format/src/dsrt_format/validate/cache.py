@@ -6,7 +6,7 @@ from typing import get_args
 
 from dsrt_format.codecs import Decoder
 from dsrt_format.dictionary import check_dictionary_header, read_dictionary
-from dsrt_format.directory import CacheDirectory
+from dsrt_format.directory import MAX_TRIES, CacheDirectory
 from dsrt_format.entries import METADATA_NAME, Field
 from dsrt_format.header import HEADER_BYTES
 from dsrt_format.manifest import Manifest, read_manifest
@@ -19,9 +19,6 @@ from dsrt_format.validate.shard_file import shard_violations
 from dsrt_format.validate.unknown_files import unknown_files
 
 __all__ = ["validate"]
-
-# How often a path is followed that leads to another directory again and again.
-_TRIES = 10
 
 
 def validate(
@@ -61,7 +58,7 @@ def validate(
     """
     if level not in get_args(Level):
         raise ValueError(f"level {level!r}: expected one of {', '.join(map(repr, get_args(Level)))}")
-    for _ in range(_TRIES):
+    for _ in range(MAX_TRIES):
         report = Report(os.fspath(path))
         try:
             with CacheDirectory(path) as directory:

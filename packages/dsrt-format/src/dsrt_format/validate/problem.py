@@ -1,6 +1,5 @@
 """What the validator finds: problems, and the list of them with its limit per rule."""
 
-import re
 from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ Level = Literal["structure", "records", "digests"]
 
 Kind = Literal["manifest", "file", "dictionary", "record", "metadata", "unknown"]
 
-_UNLISTED = re.compile(r"([0-9]+) more are not listed")
-
 _FILE_RULES = frozenset({"R030", "R031", "R039", "R050", "R051"})
 
 
@@ -35,6 +32,7 @@ class Problem:
         shard: The number of the shard.
         sample: The position of the sample in the cache.
         message: What was found, what was expected and what to do.
+        unlisted: How many problems of its rule this one stands for, as the last of a long list does; else 0.
     """
 
     rule: str
@@ -43,6 +41,7 @@ class Problem:
     shard: int | None
     sample: int | None
     message: str
+    unlisted: int = 0
 
     def __str__(self) -> str:
         return described(self.rule, self.message, self.cache, self.field, self.shard, self.sample)
@@ -67,13 +66,6 @@ class Problem:
     def is_warning(self) -> bool:
         """Whether readers ignore what was found (R053): a cache with nothing but warnings is sound."""
         return self.rule == "R053"
-
-    @property
-    def unlisted(self) -> int:
-        """How many problems of its rule this one stands for, as the last of a long list does; else 0."""
-        is_placed = (self.field, self.shard, self.sample) != (None, None, None)
-        found = _UNLISTED.fullmatch(self.message)
-        return 0 if found is None or is_placed else int(found[1])
 
 
 class Report:
@@ -119,11 +111,9 @@ class Report:
 
     def problems(self) -> list[Problem]:
         """Return what was found, and at the end for each rule with more how many are not listed."""
-        more = [
-            Problem(
-                rule, self._cache, None, None, None, f"{count - MAX_PROBLEMS_PER_RULE} more are not listed"
-            )
-            for rule, count in sorted(self._counts.items())
-            if count > MAX_PROBLEMS_PER_RULE
+        more = {rule: count - MAX_PROBLEMS_PER_RULE for rule, count in sorted(self._counts.items())}
+        return self._found + [
+            Problem(rule, self._cache, None, None, None, f"{count} more are not listed", unlisted=count)
+            for rule, count in more.items()
+            if count > 0
         ]
-        return self._found + more

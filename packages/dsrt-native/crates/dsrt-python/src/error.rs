@@ -104,7 +104,11 @@ fn refused(error: &Error) -> PyErr {
     match error.os_code() {
         Some(code) => {
             // Python shows the number itself.
-            PyOSError::new_err((code, error.to_string().replace(&format!(" (os error {code})"), "")))
+            let text = error.to_string().replace(&format!(" (os error {code})"), "");
+            match error.file() {
+                Some(file) => PyOSError::new_err((code, text, file.to_owned())),
+                None => PyOSError::new_err((code, text)),
+            }
         }
         None => PyOSError::new_err(error.to_string()),
     }

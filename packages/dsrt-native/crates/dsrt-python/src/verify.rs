@@ -12,8 +12,8 @@ use crate::error::{attached, watched};
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(50);
 
-/// A problem: rule, field, shard, sample, message.
-type Found = (String, Option<String>, Option<u64>, Option<u64>, String);
+/// A problem: rule, field, shard, sample, message, and how many it stands for that are not listed.
+type Found = (String, Option<String>, Option<u64>, Option<u64>, String, u64);
 
 /// Lists every problem of a cache.
 #[pyfunction]
@@ -62,5 +62,5 @@ impl Meter {
 fn found(problem: Problem) -> Found {
     let place = problem.place;
     let field = place.field.map(|field| field.to_string());
-    (format!("R{:03}", problem.rule), field, place.shard, place.sample, problem.message)
+    (format!("R{:03}", problem.rule), field, place.shard, place.sample, problem.message, problem.unlisted)
 }

@@ -146,7 +146,7 @@ pub(super) fn read_at(file: &File, name: &str, bytes: u64, from: u64, out: &mut 
             );
             Error::rule(Kind::Format, 30, message)
         }
-        _ => Error::io(format!("cannot read {name}"), error),
+        _ => Error::io_of("cannot read", name, error),
     })
 }
 

@@ -20,8 +20,8 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const ABSENT: [Errno; 6] =
     [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO, Errno::ISDIR, Errno::NAMETOOLONG];
 
-/// How often a reader follows a path that leads to another directory again and again; each time a rebuild was published.
-const TRIES: u32 = 100;
+/// How often somebody follows a path that leads to another directory again and again; each time a rebuild was published.
+pub(crate) const TRIES: u32 = 100;
 
 /// An open directory.
 pub(crate) struct Directory(OwnedFd);
@@ -32,7 +32,7 @@ impl Directory {
         match openat(CWD, path, flags, Mode::empty()) {
             Ok(directory) => Ok(Self(directory)),
             Err(error) if ABSENT.contains(&error) => Err(not_published("there is no directory at this path")),
-            Err(error) => Err(Error::io("cannot open the directory", error.into())),
+            Err(error) => Err(Error::io_of("cannot open the directory", &path.to_string_lossy(), error.into())),
         }
     }
 
@@ -83,7 +83,7 @@ impl Directory {
             Ok(None) => return Err(not_published("there is no manifest.json in the directory")),
             Err(error) => return Err(error),
         };
-        let stat = fstat(&file).map_err(|e| Error::io("cannot examine manifest.json", e.into()))?;
+        let stat = fstat(&file).map_err(|e| Error::io_of("cannot examine", MANIFEST, e.into()))?;
         if !is_regular(&stat) {
             return Err(not_published("manifest.json is not a regular file"));
         }
@@ -98,7 +98,7 @@ impl Directory {
             .map_err(|_| Error::new(Kind::Memory, "the manifest is too large for the memory"))?;
         // One byte beyond the limit shows a file that has grown, which rule R001 refuses where it is parsed.
         let read = File::from(file).take(MAX_BYTES + 1).read_to_end(&mut bytes);
-        read.map_err(|e| Error::io("cannot read manifest.json", e))?;
+        read.map_err(|e| Error::io_of("cannot read", MANIFEST, e))?;
         Ok(bytes)
     }
 
@@ -107,7 +107,7 @@ impl Directory {
         match statat(&self.0, name, AtFlags::empty()) {
             Ok(stat) => check_stat(name, &stat, bytes),
             Err(error) if ABSENT.contains(&error) => Err(absent(name)),
-            Err(error) => Err(Error::io(format!("cannot examine {name}"), error.into())),
+            Err(error) => Err(Error::io_of("cannot examine", name, error.into())),
         }
     }
 
@@ -125,7 +125,7 @@ impl Directory {
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => Ok(Some(file)),
             Err(error) if ABSENT.contains(&error) => Ok(None),
-            Err(error) => Err(Error::io(format!("cannot open {name}"), error.into())),
+            Err(error) => Err(Error::io_of("cannot open", name, error.into())),
         }
     }
 }
@@ -139,12 +139,12 @@ pub(super) fn map(file: &File, name: &str, bytes: u64) -> Result<Mmap> {
     // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
     // documented behaviour and not undefined.
     let map = unsafe { MmapOptions::new().len(length).map(file) };
-    map.map_err(|e| Error::io(format!("cannot map {name}"), e))
+    map.map_err(|e| Error::io_of("cannot map", name, e))
 }
 
 /// Checks that an open file has that length (R030).
 pub(super) fn check_length(file: &File, name: &str, bytes: u64) -> Result<()> {
-    let stat = fstat(file).map_err(|e| Error::io(format!("cannot examine {name}"), e.into()))?;
+    let stat = fstat(file).map_err(|e| Error::io_of("cannot examine", name, e.into()))?;
     check_stat(name, &stat, bytes)
 }
 

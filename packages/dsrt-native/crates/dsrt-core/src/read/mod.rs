@@ -22,7 +22,7 @@ pub use crate::format::names::WEIGHT;
 pub use cache::Cache;
 pub(crate) use cache::METADATA;
 pub use column::MetadataSource;
-pub(crate) use directory::{ABSENT, Directory, MANIFEST};
+pub(crate) use directory::{ABSENT, Directory, MANIFEST, TRIES};
 pub(crate) use field::dictionary_name;
 pub(crate) use file::{CacheFile, check_header};
 pub use gather::{Damage, Id, OnDamage, Planned, Rows, Source, gather};

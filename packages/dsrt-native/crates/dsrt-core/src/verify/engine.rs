@@ -1,7 +1,7 @@
 //! Threads that take jobs, and the calling thread that watches them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, scope};
 use std::time::{Duration, Instant};
 
@@ -24,11 +24,11 @@ pub(super) struct Scratch {
     pub decoded: Vec<u8>,
 }
 
-/// Does `work` for each number below `jobs`, on up to that many threads, which have all ended when this returns. `each`
-/// is handed what comes of it on the calling thread, in any order. The first error of `work` or of `look`, which is
-/// called every few milliseconds, ends all of it.
+/// Does `work` for each of `jobs`, on up to that many threads but at least one, which have all ended when this returns.
+/// `each` is handed what comes of it on the calling thread, in any order; threads wait for it. The first error of `work`
+/// or of `look`, which is called every few milliseconds, ends all of it.
 pub(super) fn run<T: Send>(
-    jobs: usize,
+    jobs: &[usize],
     threads: usize,
     control: &Control,
     look: &mut dyn FnMut() -> Result<()>,
@@ -36,23 +36,22 @@ pub(super) fn run<T: Send>(
     mut each: impl FnMut(usize, T),
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let take = |done: Sender<(usize, Result<T>)>| {
+    let take = |done: SyncSender<(usize, Result<T>)>| {
         let mut scratch = Scratch::default();
         loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= jobs || control.check().is_err() {
-                return;
-            }
-            if done.send((job, work(job, &mut scratch))).is_err() {
+            let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+            if control.check().is_err() || done.send((*job, work(*job, &mut scratch))).is_err() {
                 return;
             }
         }
     };
     scope(|scope| {
-        let (send, receive) = channel();
+        let threads = threads.max(1).min(jobs.len());
+        // Whoever watches may take its time, and what is found meanwhile is not to fill the memory.
+        let (send, receive) = sync_channel(threads);
         let mut failed = None;
         let mut started = Vec::new();
-        for _ in 0..threads.min(jobs) {
+        for _ in 0..threads {
             let send = send.clone();
             match Builder::new().name("dsrt-verify".into()).spawn_scoped(scope, || take(send)) {
                 Ok(thread) => started.push(thread),
@@ -105,11 +104,13 @@ mod tests {
 
     #[test]
     fn every_job_is_done_once_whatever_the_threads() {
-        for threads in [1, 2, 5] {
+        let jobs: Vec<_> = (0..100).rev().collect();
+        // None is one, for who asks for none wants it done all the same.
+        for threads in [0, 1, 2, 5] {
             let mut done = vec![0; 100];
             let control = Control::new(None);
             run(
-                100,
+                &jobs,
                 threads,
                 &control,
                 &mut || Ok(()),
@@ -130,7 +131,8 @@ mod tests {
         let fails = |job, _: &mut Scratch| {
             if job == 3 { Err(Error::new(Kind::Memory, "no memory")) } else { control.check() }
         };
-        let ended = run(1 << 40, 2, &control, &mut || Ok(()), fails, |_, ()| ());
+        let jobs: Vec<_> = (0..1 << 20).collect();
+        let ended = run(&jobs, 2, &control, &mut || Ok(()), fails, |_, ()| ());
         assert_eq!(ended.unwrap_err().kind(), Kind::Memory);
     }
 
@@ -148,6 +150,6 @@ mod tests {
             looks += 1;
             if looks == 3 { Err(Error::new(Kind::Value, "enough")) } else { Ok(()) }
         };
-        assert_eq!(run(5, 2, &control, &mut look, wait, |_, ()| ()).unwrap_err().kind(), Kind::Value);
+        assert_eq!(run(&[0; 5], 2, &control, &mut look, wait, |_, ()| ()).unwrap_err().kind(), Kind::Value);
     }
 }

@@ -40,8 +40,7 @@ impl MetadataJob<'_> {
     }
 
     fn check_file(&self, meter: &mut Meter, report: &mut Report) -> Result<()> {
-        self.directory.check(METADATA, self.entry.bytes)?;
-        let reader = Reader::new(self.directory.open_regular(METADATA, self.entry.bytes)?, METADATA.to_owned());
+        let reader = Reader::open(self.directory, METADATA, self.entry.bytes)?;
         let bytes = self.read(&reader, meter, report)?;
         drop(reader);
         if !report.is_empty() {

@@ -33,13 +33,15 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::checksum;
-use crate::read::Directory;
+use crate::read::{Directory, TRIES};
 
 use report::Report;
 
 pub use level::Level;
 pub use part::Part;
 pub use problem::Problem;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use shard::MOST_READ;
 pub use throttle::Rate;
 
 /// How a cache is verified.
@@ -54,15 +56,16 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// How often a run begins anew because a rebuild was published meanwhile.
-const TRIES: u32 = 10;
-
 /// Lists every problem of the cache in directory `path`.
 ///
 /// `watch` is called on the calling thread every few milliseconds with the bytes that are done and those there are in
 /// all; its error ends the run. An error other than that is one of the operating system, or memory that does not
 /// suffice: what breaks a rule is a problem.
 pub fn verify(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
+    verify_cache(path, options, watch).map_err(|error| error.in_cache(&path.to_string_lossy().into()))
+}
+
+fn verify_cache(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
     checksum::prepare();
     let mut tries = TRIES;
     loop {

@@ -11,6 +11,8 @@ pub struct Problem {
     pub place: Place,
     /// What was found, what was expected and what to do.
     pub message: String,
+    /// How many problems of the rule this one stands for, as the last of a long list does; else 0.
+    pub unlisted: u64,
 }
 
 /// Where in the cache, as far as it is one place.

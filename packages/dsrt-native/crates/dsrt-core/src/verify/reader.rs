@@ -11,6 +11,7 @@ use rustix::io::{ReadWriteFlags, preadv2};
 
 use super::residency;
 use crate::error::{Error, Kind, Result};
+use crate::read::Directory;
 
 /// What is asked of a cache of which nothing is known at a time: what has to be read for it, is given back as a whole.
 const STEP: usize = 64 << 10;
@@ -25,6 +26,12 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// The file of that name and length (R030), looked at before it is opened, because opening alone wakes some devices.
+    pub(super) fn open(directory: &Directory, name: &str, bytes: u64) -> Result<Self> {
+        directory.check(name, bytes)?;
+        Ok(Self::new(directory.open_regular(name, bytes)?, name.to_owned()))
+    }
+
     /// Of a file whose name in the cache is `name`.
     pub(super) fn new(file: File, name: String) -> Self {
         let missing = residency::missing(&file);
@@ -72,7 +79,7 @@ impl Reader {
                 let message = format!("{} has become shorter while it was read", self.name);
                 Error::rule(Kind::Format, 30, message)
             }
-            _ => Error::io(format!("cannot read {}", self.name), error),
+            _ => Error::io_of("cannot read", &self.name, error),
         })
     }
 
@@ -123,6 +130,7 @@ mod tests {
         let error = reader.read(0, &mut out).unwrap_err();
         assert_eq!((error.kind(), error.os_code()), (Kind::Io, Some(21)));
         assert!(error.to_string().starts_with("cannot read fields/x/00000.shard"));
+        assert_eq!(error.file(), Some("fields/x/00000.shard"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::problem::{Place, Problem};
 use crate::error::{Error, Result};
 
 /// The most problems of one rule that are listed.
-const MOST: u64 = 1000;
+pub(super) const MOST: u64 = 1000;
 
 /// Problems of one job, or of all.
 #[derive(Default)]
@@ -23,7 +23,15 @@ impl Report {
         let count = self.counts.entry(rule).or_default();
         *count += 1;
         if *count <= MOST {
-            self.listed.push(Problem { rule, place: place.clone(), message: message.to_string() });
+            let (place, message) = (place.clone(), message.to_string());
+            self.listed.push(Problem { rule, place, message, unlisted: 0 });
+        }
+    }
+
+    /// Counts more problems of a rule of which as many are listed as there may be.
+    pub(super) fn count(&mut self, rule: u16, more: u64) {
+        if more > 0 {
+            *self.counts.entry(rule).or_default() += more;
         }
     }
 
@@ -69,46 +77,44 @@ impl Report {
     pub(super) fn into_problems(self) -> Vec<Problem> {
         let mut problems = self.listed;
         for (rule, count) in self.counts {
-            if let Some(more @ 1..) = count.checked_sub(MOST) {
-                problems.push(Problem {
-                    rule,
-                    place: Place::default(),
-                    message: format!("{more} more are not listed"),
-                });
+            if let Some(unlisted @ 1..) = count.checked_sub(MOST) {
+                let message = format!("{unlisted} more are not listed");
+                problems.push(Problem { rule, place: Place::default(), message, unlisted });
             }
         }
         problems
     }
 }
 
-/// Reports of jobs that end in any order, put together in the order of their numbers.
+/// Reports of jobs that end in any order, put together in the order of their numbers. However many jobs there are, and
+/// however long the first of them takes, no more is kept than is listed in the end.
+#[derive(Default)]
 pub(super) struct Merge {
-    whole: Report,
-    next: usize,
-    waiting: BTreeMap<usize, Report>,
+    /// Of each rule the first problems, by job and place in its report.
+    first: BTreeMap<u16, BTreeMap<(usize, usize), Problem>>,
+    counts: BTreeMap<u16, u64>,
 }
 
 impl Merge {
-    /// After what is known already.
-    pub(super) fn new(whole: Report) -> Self {
-        Self { whole, next: 0, waiting: BTreeMap::new() }
-    }
-
     /// Takes the report of job `number`.
     pub(super) fn give(&mut self, number: usize, report: Report) {
-        self.waiting.insert(number, report);
-        while let Some(report) = self.waiting.remove(&self.next) {
-            self.whole.append(report);
-            self.next += 1;
+        for (place, problem) in report.listed.into_iter().enumerate() {
+            let first = self.first.entry(problem.rule).or_default();
+            first.insert((number, place), problem);
+            if first.len() as u64 > MOST {
+                first.pop_last();
+            }
+        }
+        for (rule, count) in report.counts {
+            *self.counts.entry(rule).or_default() += count;
         }
     }
 
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
-        // None waits once all have come.
-        for report in self.waiting.into_values() {
-            self.whole.append(report);
-        }
-        self.whole.into_problems()
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        let mut ordered: Vec<_> = self.first.into_values().flatten().collect();
+        ordered.sort_unstable_by_key(|(place, _)| *place);
+        let listed = ordered.into_iter().map(|(_, problem)| problem).collect();
+        Report { listed, counts: self.counts }.into_problems()
     }
 }
 
@@ -126,17 +132,31 @@ mod tests {
 
     #[test]
     fn of_each_rule_the_first_thousand_are_listed_and_the_rest_is_counted() {
-        let mut merge = Merge::new(report(33, 0..2));
-        merge.give(2, report(33, 900..2900));
-        merge.give(0, report(34, 0..1000));
-        merge.give(1, report(33, 2..900));
+        let mut merge = Merge::default();
+        merge.give(3, report(33, 900..2900));
+        merge.give(1, report(34, 0..1000));
+        merge.give(4, report(33, 2900..3000));
+        merge.give(2, report(33, 2..900));
+        merge.give(0, report(33, 0..2));
         let problems = merge.into_problems();
         assert_eq!(problems.len(), 2001);
         let of = |rule| problems.iter().filter(move |p| p.rule == rule && p.place.sample.is_some());
         assert!(of(33).map(|p| p.place.sample.unwrap()).eq(0..1000));
         assert_eq!(of(34).count(), 1000);
-        assert_eq!(problems[2000].message, "1900 more are not listed");
+        assert_eq!((&*problems[2000].message, problems[2000].unlisted), ("2000 more are not listed", 2000));
+        assert!(problems[..2000].iter().all(|problem| problem.unlisted == 0));
+        assert_eq!((problems[1].rule, problems[2].rule, problems[1002].rule), (33, 34, 33));
         assert_eq!((problems[2000].rule, &problems[2000].place), (33, &Place::default()));
+    }
+
+    #[test]
+    fn while_jobs_are_out_no_more_is_kept_than_is_listed() {
+        let mut merge = Merge::default();
+        for number in (0..50).rev() {
+            merge.give(number, report(33, 0..1000));
+            assert_eq!(merge.first[&33].len(), 1000);
+        }
+        assert_eq!(merge.first[&33].last_key_value().unwrap().0, &(0, 999));
     }
 
     #[test]

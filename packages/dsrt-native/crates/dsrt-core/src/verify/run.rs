@@ -24,19 +24,21 @@ pub(super) fn run(
     let total = plan.bytes();
     let control = Control::new(options.rate);
     let run = Run { plan, control, decoders: inventory.fields.iter().map(|_| OnceLock::new()).collect() };
-    let mut merge = Merge::new(if options.part.is_first() { listed } else { Report::default() });
+    let mut merge = Merge::default();
+    if options.part.is_first() {
+        merge.give(0, listed);
+    }
     let mut look = || watch(run.control.done().min(total), total);
     look()?;
     // Dictionaries first, because shards need them.
     for slots in [run.plan.dictionaries(), run.plan.others()] {
-        let job = |place: usize| slots.get(place).copied().unwrap_or(usize::MAX);
         engine::run(
-            slots.len(),
+            &slots,
             options.threads,
             &run.control,
             &mut look,
-            |place, scratch| run.check(job(place), scratch),
-            |place, report| merge.give(job(place), report),
+            |slot, scratch| run.check(slot, scratch),
+            |slot, report| merge.give(slot + 1, report),
         )?;
     }
     watch(total, total)?;

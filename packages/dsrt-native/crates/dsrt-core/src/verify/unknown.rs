@@ -1,13 +1,13 @@
 //! Files that do not belong to the cache (R053). Readers ignore them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Dir, Mode, OFlags, openat};
 
 use super::control::{Control, Meter};
 use super::problem::Place;
-use super::report::Report;
+use super::report::{MOST, Report};
 use crate::error::{Error, Result};
 use crate::format::manifest::{Inventory, ListedField};
 use crate::read::{ABSENT, Directory, MANIFEST, METADATA};
@@ -23,29 +23,29 @@ const FIELDS: &[u8] = b"fields";
 impl UnknownJob<'_> {
     pub(super) fn check(&self, control: &Control, report: &mut Report) -> Result<()> {
         let meter = Meter::new(control, 0);
-        let mut unknown = Vec::new();
+        let mut unknown = Unknown::default();
         let root = self.directory.descriptor();
-        each_name(&root, "the directory", &meter, |name| {
+        each_name(&root, ".", &meter, |name| {
             let is_known = name == MANIFEST.as_bytes()
                 || name == FIELDS
                 || (name == METADATA.as_bytes() && self.inventory.has_metadata);
             if !is_known {
-                unknown.push(name.to_vec());
+                unknown.add(&[name]);
             }
         })?;
-        if let Some(fields) = open(&root, FIELDS)? {
+        if let Some(fields) = open(&root, FIELDS, "fields")? {
             self.check_fields(&fields, &meter, &mut unknown)?;
         }
-        unknown.sort_unstable();
-        for path in unknown {
+        for path in unknown.first {
             let path = shown(&path);
             let message = format_args!("{path} is no file of the cache; readers ignore it");
             report.add(53, &Place::default(), message);
         }
+        report.count(53, unknown.more);
         Ok(())
     }
 
-    fn check_fields(&self, fields: &impl AsFd, meter: &Meter, unknown: &mut Vec<Vec<u8>>) -> Result<()> {
+    fn check_fields(&self, fields: &impl AsFd, meter: &Meter, unknown: &mut Unknown) -> Result<()> {
         // A manifest may name a field twice, which is R008.
         let mut named: BTreeMap<&[u8], Named> = BTreeMap::new();
         for field in &self.inventory.fields {
@@ -53,19 +53,37 @@ impl UnknownJob<'_> {
         }
         // What was not met here is no name of a file, or leads out of the directory.
         let mut met = Vec::new();
-        each_name(fields, "the directory fields", meter, |name| match named.get_key_value(name) {
+        each_name(fields, "fields", meter, |name| match named.get_key_value(name) {
             Some(found) => met.push(found),
-            None => unknown.push([FIELDS, name].join(&b'/')),
+            None => unknown.add(&[FIELDS, name]),
         })?;
         for (field, files) in met {
-            let Some(folder) = open(fields, field)? else { continue };
-            each_name(&folder, &format!("the directory fields/{}", shown(field)), meter, |name| {
+            let path = format!("fields/{}", shown(field));
+            let Some(folder) = open(fields, field, &path)? else { continue };
+            each_name(&folder, &path, meter, |name| {
                 if !files.have(name) {
-                    unknown.push([FIELDS, field, name].join(&b'/'));
+                    unknown.add(&[FIELDS, field, name]);
                 }
             })?;
         }
         Ok(())
+    }
+}
+
+/// Paths that the manifest does not imply. There may be millions, of which only the first are listed.
+#[derive(Default)]
+struct Unknown {
+    first: BTreeSet<Vec<u8>>,
+    more: u64,
+}
+
+impl Unknown {
+    fn add(&mut self, path: &[&[u8]]) {
+        self.first.insert(path.join(&b'/'));
+        if self.first.len() as u64 > MOST {
+            self.first.pop_last();
+            self.more += 1;
+        }
     }
 }
 
@@ -94,18 +112,18 @@ impl Named {
     }
 }
 
-/// A directory, of which a link to one is none: it might lead anywhere.
-fn open(at: &impl AsFd, name: &[u8]) -> Result<Option<OwnedFd>> {
+/// A directory, of which a link to one is none: it might lead anywhere. `path` is its path in the cache.
+fn open(at: &impl AsFd, name: &[u8], path: &str) -> Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(at, name, flags, Mode::empty()) {
         Ok(directory) => Ok(Some(directory)),
         Err(error) if ABSENT.contains(&error) => Ok(None),
-        Err(error) => Err(Error::io(format!("cannot open the directory {}", shown(name)), error.into())),
+        Err(error) => Err(Error::io_of("cannot open the directory", path, error.into())),
     }
 }
 
-fn each_name(directory: &impl AsFd, what: &str, meter: &Meter, mut tell: impl FnMut(&[u8])) -> Result<()> {
-    let refused = |error: rustix::io::Errno| Error::io(format!("cannot list {what}"), error.into());
+fn each_name(directory: &impl AsFd, path: &str, meter: &Meter, mut tell: impl FnMut(&[u8])) -> Result<()> {
+    let refused = |error: rustix::io::Errno| Error::io_of("cannot list the directory", path, error.into());
     for entry in Dir::read_from(directory).map_err(refused)? {
         meter.check()?;
         let entry = entry.map_err(refused)?;
@@ -117,11 +135,16 @@ fn each_name(directory: &impl AsFd, what: &str, meter: &Meter, mut tell: impl Fn
     Ok(())
 }
 
-/// The path as text; bytes that are not UTF-8 as `\xff`.
+/// The path as text; bytes that are not UTF-8 as `\xff`, and so that nothing in it moves the cursor of a terminal.
 fn shown(path: &[u8]) -> String {
     let mut text = String::new();
     for chunk in path.utf8_chunks() {
-        text.push_str(chunk.valid());
+        for letter in chunk.valid().chars() {
+            match letter {
+                '"' | '\'' | '\\' => text.push(letter),
+                _ => text.extend(letter.escape_debug()),
+            }
+        }
         for byte in chunk.invalid() {
             text.push_str(&format!("\\x{byte:02x}"));
         }
@@ -149,5 +172,16 @@ mod tests {
     #[test]
     fn names_that_are_not_utf8_are_shown() {
         assert_eq!(shown(b"fields/a\xff/\xc3\xa9"), "fields/a\\xff/\u{e9}");
+        assert_eq!(shown(b"it's\n\x1b[2J\xe2\x80\xae"), "it's\\n\\u{1b}[2J\\u{202e}");
+    }
+
+    #[test]
+    fn of_any_number_of_unknown_files_the_first_are_kept_and_the_rest_is_counted() {
+        let mut unknown = Unknown::default();
+        for number in (0..2 * MOST).rev() {
+            unknown.add(&[FIELDS, format!("{number:05}").as_bytes()]);
+        }
+        assert_eq!((unknown.first.len() as u64, unknown.more), (MOST, MOST));
+        assert_eq!(unknown.first.last().unwrap(), &format!("fields/{:05}", MOST - 1).into_bytes());
     }
 }
