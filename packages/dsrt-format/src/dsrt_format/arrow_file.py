@@ -3,6 +3,7 @@
 Source of the layout: the Arrow columnar format, "Serialization and interprocess communication", version V5.
 """
 
+import struct
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,22 +29,33 @@ _VALUE_BYTES = {
     "date": 4,
 }
 
+# The bytes of all strings of a column in a batch, unless the batch itself is larger.
+_MOST_TOGETHER = 1 << 31
+
 _MAGIC = b"ARROW1"
+# A block of the footer: offset, bytes of the message, bytes of the body. A node: rows, nulls; a buffer:
+# offset, length.
+_BLOCK, _PAIR, _COUNT = struct.Struct("<qixxxxq"), struct.Struct("<qq"), struct.Struct("<q")
 _CONTINUATION = b"\xff\xff\xff\xff"
 _V5 = 4
 _SCHEMA, _RECORD_BATCH = 1, 3
 
 
 @dataclass(frozen=True)
-class _Message:
-    bytes: int  # with the eight in front of the table
-    header: Table
-    kind: int
-    body_bytes: int
+class _Batch:
+    """What the header of a batch says, and where its buffers lie."""
+
+    rows: int
+    nodes: memoryview
+    buffers: memoryview
+    data_counts: memoryview
+    body: memoryview
 
 
 def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str]) -> dict[str, str]:
     """Check the file from its footer to the bitmaps, and return the word for each column's type by name.
+
+    The order of the checks is the specification's (docs/spec/reading.md, "Metadata").
 
     Args:
         data: The whole file.
@@ -53,28 +65,16 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
     Raises:
         Violation: One of R042 to R045.
     """
-    footer_start, footer = _footer(data)
-    columns, blocks = _read_footer(data, footer, fields)
-    rows = []
-    for offset, metadata_bytes, body_bytes in blocks:
-        where = f"a batch at {offset} of {metadata_bytes} and {body_bytes} bytes"
-        if offset % 8 or metadata_bytes % 8 or body_bytes % 8:
-            raise _broken(f"{where} is not aligned")
-        body_start = offset + metadata_bytes
-        if min(offset, metadata_bytes) < 8 or body_bytes < 0 or body_start + body_bytes > footer_start:
-            raise _broken(f"{where} does not lie between the beginning of the file and its footer")
-        message = _message(data[offset : offset + metadata_bytes])
-        if message.bytes != metadata_bytes:
-            raise _broken(f"a message has {message.bytes} bytes, the footer says {metadata_bytes}")
-        if message.kind != _RECORD_BATCH:
-            raise _broken(f"a block of the footer is no record batch but a message of type {message.kind}")
-        if message.body_bytes != body_bytes:
-            raise _broken(f"a batch has a body of {message.body_bytes} bytes, the footer says {body_bytes}")
-        rows.append(count := message.header.scalar(0, "q", 0))
-        # Batches too many or too long, which R043 or R044 refuses below, are counted and not looked through:
-        # a small file can have millions of blocks that all show its largest batch.
-        if len(rows) <= -(-num_samples // BATCH_ROWS) and count <= BATCH_ROWS:
-            _check_batch(message.header, data[body_start : body_start + body_bytes], columns)
+    footer_start = find_footer(data)
+    first = _description(data[8:footer_start])
+    columns, blocks = _read_footer(data[footer_start : len(data) - 10], fields)
+    if list(_read_first(first, fields).items()) != list(columns.items()):
+        raise Violation("R045", "the first message of metadata.arrow is not the schema that its footer has")
+    for block in blocks:
+        _check_block(block, footer_start)
+    # A small file can have millions of blocks that all show its largest batch: before their buffers are
+    # looked at, it is known that there are no more than the rows need.
+    rows = [_read_batch(data, block).rows for block in blocks]
     if sum(rows) != num_samples:
         raise Violation("R043", f"metadata has {sum(rows)} rows for {num_samples} samples")
     if any(count != BATCH_ROWS for count in rows[:-1]) or not all(
@@ -83,6 +83,8 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
         raise Violation(
             "R044", f"metadata has batches of {rows[:8]}… rows; all but the last have {BATCH_ROWS}"
         )
+    for block in blocks:
+        _check_buffers(_read_batch(data, block), columns)
     return columns
 
 
@@ -92,7 +94,13 @@ def find_footer(data: memoryview) -> int:
     Raises:
         Violation: R042.
     """
-    return _footer(data)[0]
+    end = len(data) - 10
+    if end < 8 or data[:6] != _MAGIC or data[-6:] != _MAGIC:
+        raise _broken("it does not begin and end with ARROW1")
+    length = int.from_bytes(data[end : end + 4], "little", signed=True)
+    if not 4 <= length <= end - 8:
+        raise _broken(f"its footer has {length} bytes")
+    return end - length
 
 
 def footer_columns(data: memoryview, fields: Container[str]) -> dict[str, str]:
@@ -101,42 +109,29 @@ def footer_columns(data: memoryview, fields: Container[str]) -> dict[str, str]:
     Raises:
         Violation: R042 or R045.
     """
-    schema = _footer(data)[1].table(1)
-    if schema is None:
-        raise _broken("the footer has no schema")
-    return read_schema(schema, fields)
+    return _read_footer(data[find_footer(data) : len(data) - 10], fields)[0]
 
 
 def _broken(what: str) -> Violation:
     return Violation("R042", f"metadata.arrow is no sound Arrow file: {what}")
 
 
-def _footer(data: memoryview) -> tuple[int, Table]:
-    end = len(data) - 10
-    if end < 16 or data[:6] != _MAGIC or data[-6:] != _MAGIC:
-        raise _broken("it does not begin and end with ARROW1")
-    length = int.from_bytes(data[end : end + 4], "little", signed=True)
-    if not 4 <= length <= end - 8:
-        raise _broken(f"its footer has {length} bytes")
-    return end - length, Table.root(data[end - length : end])
-
-
 def _read_footer(
-    data: memoryview, footer: Table, fields: Container[str]
+    description: memoryview, fields: Container[str]
 ) -> tuple[dict[str, str], list[tuple[int, int, int]]]:
+    """Return the columns, and of each block its offset, the length of its message and that of its body."""
+    footer = Table.root(description)
     _check_version(footer)
-    if footer.count(4):
-        raise Violation("R045", "the footer of metadata.arrow has custom metadata; write it without")
-    if footer.structs(2, "qixxxxq"):
-        raise Violation("R045", "metadata.arrow holds dictionaries; write plain values")
     schema = footer.table(1)
     if schema is None:
         raise _broken("the footer has no schema")
     columns = read_schema(schema, fields)
-    first = _message(data[8:])
-    if first.kind != _SCHEMA or list(read_schema(first.header, fields).items()) != list(columns.items()):
-        raise Violation("R045", "the first message of metadata.arrow is not the schema that its footer has")
-    return columns, [(offset, metadata, body) for offset, metadata, body in footer.structs(3, "qixxxxq")]
+    if footer.structs(2, _BLOCK.size):
+        raise Violation("R045", "metadata.arrow holds dictionaries; write plain values")
+    blocks = footer.structs(3, _BLOCK.size)
+    if footer.count(4):
+        raise Violation("R045", "the footer of metadata.arrow has custom metadata; write it without")
+    return columns, [(offset, metadata, body) for offset, metadata, body in _BLOCK.iter_unpack(blocks)]
 
 
 def _check_version(message: Table) -> None:
@@ -144,32 +139,78 @@ def _check_version(message: Table) -> None:
         raise Violation("R045", f"metadata.arrow has MetadataVersion V{version + 1}, expected V5")
 
 
-def _message(data: memoryview) -> _Message:
-    """Read the message at the start of `data`: a marker, a length, a table, padding."""
+def _description(data: memoryview) -> memoryview:
+    """Return the bytes that a message describes itself with: behind a marker and their length."""
     if len(data) < 8 or data[:4] != _CONTINUATION:
         raise _broken("a message does not begin with the continuation marker")
     length = int.from_bytes(data[4:8], "little", signed=True)
     if not 4 <= length <= len(data) - 8:
         raise _broken(f"a message of {length} bytes does not fit")
-    table = Table.root(data[8 : 8 + length])
-    _check_version(table)
-    if table.count(4):
-        raise Violation("R045", "a message of metadata.arrow has custom metadata; write it without")
-    header = table.table(2)
+    return data[8 : 8 + length]
+
+
+def _header(message: Table, kind: int, other: Violation) -> Table:
+    """Return what a message is about, if that is of the kind that it must be."""
+    _check_version(message)
+    if message.scalar(1, "B", 0) != kind:
+        raise other
+    header = message.table(2)
     if header is None:
         raise _broken("a message has no content")
-    return _Message(8 + length, header, table.scalar(1, "B", 0), table.scalar(3, "q", 0))
+    return header
 
 
-def _check_batch(batch: Table, body: memoryview, columns: dict[str, str]) -> None:
-    """Check a batch against its body."""
-    if batch.table(3) is not None:
+def _check_end(message: Table) -> None:
+    if message.count(4):
+        raise Violation("R045", "a message of metadata.arrow has custom metadata; write it without")
+
+
+def _read_first(description: memoryview, fields: Container[str]) -> dict[str, str]:
+    """Return the columns that the message at byte 8 has."""
+    message = Table.root(description)
+    other = Violation("R045", "the first message of metadata.arrow is no schema")
+    columns = read_schema(_header(message, _SCHEMA, other), fields)
+    _check_end(message)
+    return columns
+
+
+def _check_block(block: tuple[int, int, int], footer_start: int) -> None:
+    offset, metadata_bytes, body_bytes = block
+    where = f"a batch at {offset} of {metadata_bytes} and {body_bytes} bytes"
+    if offset % 8 or metadata_bytes % 8 or body_bytes % 8:
+        raise _broken(f"{where} is not aligned")
+    if offset < 8 or min(block) < 0 or offset + metadata_bytes + body_bytes > footer_start:
+        raise _broken(f"{where} does not lie between the beginning of the file and its footer")
+
+
+def _read_batch(data: memoryview, block: tuple[int, int, int]) -> _Batch:
+    """Read the message that a block leads to."""
+    offset, metadata_bytes, body_bytes = block
+    description = _description(data[offset : offset + metadata_bytes])
+    if len(description) + 8 != metadata_bytes:
+        raise _broken(f"a message has {len(description) + 8} bytes, the footer says {metadata_bytes}")
+    message = Table.root(description)
+    batch = _header(message, _RECORD_BATCH, _broken("a block of the footer is no record batch"))
+    if (rows := batch.scalar(0, "q", 0)) < 0:
+        raise _broken(f"a batch has {rows} rows")
+    nodes, buffers = batch.structs(1, _PAIR.size), batch.structs(2, _PAIR.size)
+    if batch.has(3):
         raise Violation("R045", "a batch of metadata.arrow is compressed; write it without compression")
-    rows, nodes = batch.scalar(0, "q", 0), batch.structs(1, "qq")
-    if rows < 0 or len(nodes) != len(columns):
-        raise _broken(f"a batch of {rows} rows has {len(nodes)} nodes for {len(columns)} columns")
-    buffers = _buffers(batch.structs(2, "qq"), body)
-    data_counts = iter(count for (count,) in batch.structs(4, "q"))
+    data_counts = batch.structs(4, _COUNT.size)
+    if (found := message.scalar(3, "q", 0)) != body_bytes:
+        raise _broken(f"a batch has a body of {found} bytes, the footer says {body_bytes}")
+    _check_end(message)
+    body_start = offset + metadata_bytes
+    return _Batch(rows, nodes, buffers, data_counts, data[body_start : body_start + body_bytes])
+
+
+def _check_buffers(batch: _Batch, columns: dict[str, str]) -> None:
+    """Check the nodes and buffers of a batch, and what of their content a library would trust."""
+    rows, nodes = batch.rows, list(_PAIR.iter_unpack(batch.nodes))
+    if len(nodes) != len(columns):
+        raise _broken(f"a batch has {len(nodes)} nodes for {len(columns)} columns")
+    buffers = _buffers(list(_PAIR.iter_unpack(batch.buffers)), batch.body)
+    data_counts = (count for (count,) in _COUNT.iter_unpack(batch.data_counts))
     for (name, word), (length, null_count) in zip(columns.items(), nodes, strict=True):
         where = f"in the column {name!r},"
         if length != rows:
@@ -180,6 +221,7 @@ def _check_batch(batch: Table, body: memoryview, columns: dict[str, str]) -> Non
         valid = _check_bitmap(bitmap, rows, null_count, where)
         _check_values(values, word, valid, rows, where)
         if word in ("string", "binary"):
+            _check_together(values, rows, len(batch.body), where)
             data_buffers = next(data_counts, -1)
             if (
                 data_buffers < 0
@@ -195,6 +237,14 @@ def _buffers(entries: Sequence[tuple[int, int]], body: memoryview) -> Iterator[m
         if offset < 0 or offset % 8 or length < 0 or offset + length > len(body):
             raise _broken(f"a buffer at {offset} of {length} bytes is not aligned or leaves its batch")
     return (body[offset : offset + length] for offset, length in entries)
+
+
+def _check_together(views: memoryview, rows: int, body_bytes: int, where: str) -> None:
+    """Check that views, which may overlap, do not stand for strings of any length together."""
+    lengths = np.frombuffer(views, "<u4", 4 * rows)[::4]
+    together, most = int(lengths.sum(dtype=np.uint64)), max(body_bytes, _MOST_TOGETHER)
+    if together > most:
+        raise _broken(f"{where} the strings of a batch have {together} bytes together, {most} are allowed")
 
 
 def _check_bitmap(bitmap: memoryview, rows: int, null_count: int, where: str) -> np.ndarray | None:

@@ -10,6 +10,7 @@ __all__ = ["read_schema"]
 
 # Members of the union Type in Arrow's Schema.fbs.
 _INT, _FLOAT, _BOOL, _DATE, _TIMESTAMP, _DURATION, _BINARY_VIEW, _UTF8_VIEW = 2, 3, 6, 8, 10, 18, 23, 24
+_STORED = frozenset((_INT, _FLOAT, _BOOL, _DATE, _TIMESTAMP, _DURATION, _BINARY_VIEW, _UTF8_VIEW))
 _REFUSED = {
     1: "null",
     4: "binary (binary_view is stored)",
@@ -45,9 +46,6 @@ def read_schema(schema: Table, fields: Container[str]) -> dict[str, str]:
     """
     if schema.scalar(0, "h", 0) != 0:
         raise Violation("R045", "metadata.arrow says that it is big-endian")
-    if schema.count(2):
-        raise Violation("R045", "the schema of metadata.arrow has custom metadata; write it without")
-    schema.structs(3, "q")  # the features, which nobody asks for and which must make sense
     columns: dict[str, str] = {}
     for column in schema.tables(1):
         raw_name = column.text(0) or b""
@@ -63,6 +61,9 @@ def read_schema(schema: Table, fields: Container[str]) -> dict[str, str]:
             raise
     if not columns:
         raise Violation("R045", "metadata.arrow has no column; a cache without metadata has no such file")
+    if schema.count(2):
+        raise Violation("R045", "the schema of metadata.arrow has custom metadata; write it without")
+    schema.structs(3, 8)  # the features, which nobody asks for and which must make sense
     return columns
 
 
@@ -74,34 +75,41 @@ def _checked_column(column: Table, name: str, earlier: Container[str], fields: C
         raise Violation("R045", f"two metadata columns have the name {name!r}")
     if not column.scalar(1, "B", 0):
         raise Violation("R045", f"the metadata column {name!r} is not nullable; every column is")
-    if column.table(4) is not None:
+    word = _type_word(column, name)
+    if column.has(4):
         raise Violation("R045", f"the metadata column {name!r} is dictionary-encoded; write plain values")
+    if column.count(5):
+        raise Violation("R045", f"the metadata column {name!r} has children; write plain values")
     if column.count(6):
         raise Violation("R045", f"the metadata column {name!r} has custom metadata; write it without")
-    return _type_word(column, name)
+    return word
 
 
 def _type_word(column: Table, name: str) -> str:
-    kind, details = column.scalar(2, "B", 0), column.table(3)
-    if details is None or column.count(5):
-        raise Violation("R045", f"the metadata column {name!r} has no type or has children")
-    word = None
-    if kind == _INT:
-        bits, signed = details.scalar(0, "i", 0), details.scalar(1, "B", 0)
-        word = f"{'' if signed else 'u'}int{bits}" if bits in (8, 16, 32, 64) else None
-    elif kind == _FLOAT:
-        word = {1: "float32", 2: "float64"}.get(details.scalar(0, "h", 0))
-    elif kind == _DATE:
-        word = {0: "date"}.get(details.scalar(0, "h", 1))
-    elif kind in (_TIMESTAMP, _DURATION):
-        unit = details.scalar(0, "h", 0 if kind == _TIMESTAMP else 1)
-        zone = details.text(1) if kind == _TIMESTAMP else None
-        suffix = {None: "", b"UTC": ", UTC"}.get(zone)
-        if 1 <= unit <= 3 and suffix is not None:
-            word = f"{'timestamp' if kind == _TIMESTAMP else 'duration'}[{_UNITS[unit]}{suffix}]"
-    else:
-        word = {_BOOL: "bool", _UTF8_VIEW: "string", _BINARY_VIEW: "binary"}.get(kind)
+    kind = column.scalar(2, "B", 0)
+    # What belongs to a type that is not stored is not looked at.
+    details = column.table(3) if kind in _STORED else None
+    word = None if details is None else _stored_word(kind, details)
     if word is None:
         found = _REFUSED.get(kind, "of that width, unit or zone")
         raise Violation("R045", f"the metadata column {name!r} has a type that caches do not have: {found}")
     return word
+
+
+def _stored_word(kind: int, details: Table) -> str | None:
+    """Return the word for a type of which some are stored; None if its details make it another one."""
+    if kind == _INT:
+        bits, signed = details.scalar(0, "i", 0), details.scalar(1, "B", 0)
+        return f"{'' if signed else 'u'}int{bits}" if bits in (8, 16, 32, 64) else None
+    if kind == _FLOAT:
+        return {1: "float32", 2: "float64"}.get(details.scalar(0, "h", 0))
+    if kind == _DATE:
+        return {0: "date"}.get(details.scalar(0, "h", 1))
+    if kind in (_TIMESTAMP, _DURATION):
+        unit = details.scalar(0, "h", 0 if kind == _TIMESTAMP else 1)
+        zone = details.text(1) if kind == _TIMESTAMP else None
+        suffix = {None: "", b"UTC": ", UTC"}.get(zone)
+        if not 1 <= unit <= 3 or suffix is None:
+            return None
+        return f"{'timestamp' if kind == _TIMESTAMP else 'duration'}[{_UNITS[unit]}{suffix}]"
+    return {_BOOL: "bool", _UTF8_VIEW: "string", _BINARY_VIEW: "binary"}[kind]

@@ -4,7 +4,7 @@ Source of the layout: the FlatBuffers documentation, "FlatBuffers binary format"
 """
 
 import struct
-from typing import Any
+from collections.abc import Iterator
 
 from dsrt_format.rules import Violation
 
@@ -38,6 +38,10 @@ class Table:
         """Return the outermost table of a buffer."""
         return cls(data, _unpack(data, "I", 0))
 
+    def has(self, field: int) -> bool:
+        """Return whether a field is there; where it leads is not looked at."""
+        return self._field(field) is not None
+
     def scalar(self, field: int, code: str, default: int) -> int:
         """Return a number; `code` is its letter in the `struct` module."""
         at = self._field(field)
@@ -58,24 +62,21 @@ class Table:
             raise Violation("R042", "metadata.arrow: a string inside a message does not end with a zero")
         return bytes(self._data[found[0] : end])
 
-    def structs(self, field: int, layout: str) -> list[tuple[Any, ...]]:
-        """Return a vector of structs or numbers laid out as `struct` has it; absent is empty."""
-        size = struct.calcsize("<" + layout)
+    def structs(self, field: int, size: int) -> memoryview:
+        """Return the bytes of a vector of structs or numbers of that size; absent is empty."""
         found = self._vector(field, size)
         if found is None:
-            return []
+            return self._data[:0]
         start, count = found
-        if start % 8 and layout == "q":
+        # All of them hold numbers of 8 bytes. Where a list of structs is empty, some writers do not align it.
+        if start % 8 and (count or size == 8):
             raise _outside()
-        return list(struct.iter_unpack("<" + layout, self._data[start : start + count * size]))
+        return self._data[start : start + count * size]
 
-    def tables(self, field: int) -> list["Table"]:
-        """Return a vector of tables; absent is empty."""
-        found = self._vector(field, 4)
-        if found is None:
-            return []
-        start, count = found
-        return [Table(self._data, self._follow(at)) for at in range(start, start + 4 * count, 4)]
+    def tables(self, field: int) -> Iterator["Table"]:
+        """Return a vector of tables, each of which is looked at when it is its turn; absent is empty."""
+        start, count = self._vector(field, 4) or (0, 0)
+        return (Table(self._data, self._follow(at)) for at in range(start, start + 4 * count, 4))
 
     def count(self, field: int) -> int:
         """Return the number of tables in a vector; absent is 0."""

@@ -45,8 +45,7 @@ impl Table {
         path: &Arc<str>,
     ) -> Result<Self> {
         let Some(entry) = &manifest.metadata else {
-            let outline = Outline { columns: Vec::new(), blocks: Vec::new() };
-            return Ok(Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), outline));
+            return Ok(Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), Outline::none()));
         };
         let mut mapped = None;
         let chunks = match access {
@@ -136,23 +135,29 @@ impl Table {
 
     fn read_batches(&self) -> Result<Vec<RecordBatch>> {
         self.chunks.prove_all()?;
-        for batch in 0..self.layouts.len() {
-            self.message(batch)?;
-        }
-        let batches = (0..self.layouts.len()).map(|batch| self.read_batch(batch)).collect::<Result<_>>()?;
+        let mut batches = Vec::new();
+        self.each_batch(&mut || Ok(()), &mut |batch| batches.push(batch))?;
         self.check_weights()?;
         Ok(batches)
     }
 
-    /// Validates everything but the weights (R042 to R045), batch by batch, of which none is kept. `pause` is called
-    /// between them; its error ends it.
+    /// Validates everything but the weights (R042 to R045), batch by batch, of which none is kept. `pause` is called now
+    /// and then; its error ends it.
     pub(crate) fn validate(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        for batch in 0..self.layouts.len() {
-            self.message(batch)?;
-        }
+        self.each_batch(pause, &mut drop)
+    }
+
+    /// Hands out every batch, after all checks of the whole that come before those of values.
+    fn each_batch(&self, pause: &mut dyn FnMut() -> Result<()>, hand: &mut dyn FnMut(RecordBatch)) -> Result<()> {
         for batch in 0..self.layouts.len() {
             pause()?;
-            self.read_batch(batch)?;
+            self.message(batch)?;
+        }
+        if !self.columns().is_empty() {
+            Outline::verify(&self.chunks)?;
+        }
+        for batch in 0..self.layouts.len() {
+            hand(self.read_batch(batch, pause)?);
         }
         Ok(())
     }
@@ -165,19 +170,20 @@ impl Table {
     /// One batch, proven and validated (R041 to R046). Unlike [`Table::batches`] it is not kept.
     pub(crate) fn batch(&self, batch: u64) -> Result<RecordBatch> {
         let read = || {
-            let read = self.read_batch(batch as usize)?;
+            let read = self.read_batch(batch as usize, &mut || Ok(()))?;
             self.check_weights_of(batch).map_err(|error| error.in_field(&WEIGHT.into()))?;
             Ok(read)
         };
         read().map_err(|error| self.place(error))
     }
 
-    fn read_batch(&self, batch: usize) -> Result<RecordBatch> {
-        record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema)
+    fn read_batch(&self, batch: usize, pause: &mut dyn FnMut() -> Result<()>) -> Result<RecordBatch> {
+        self.message(batch)?.verify()?;
+        record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema, pause)
     }
 
     /// The message of a batch, which has as many rows as it must (R043, R044).
-    fn message(&self, batch: usize) -> Result<BatchMessage> {
+    fn message(&self, batch: usize) -> Result<BatchMessage<'_>> {
         let block = self.outline.blocks.get(batch).ok_or_else(lost)?;
         let message = BatchMessage::read(&self.chunks, block)?;
         let expected = self.rows.saturating_sub(batch as u64 * BATCH).min(BATCH);
@@ -186,17 +192,22 @@ impl Table {
 
     /// Says which rule the row counts of the batches break.
     fn miscounted(&self) -> Error {
-        let messages = self.outline.blocks.iter().map(|block| BatchMessage::read(&self.chunks, block));
-        let counts: Vec<_> = match messages.map(|message| message.map(|m| m.rows())).collect::<Result<_>>() {
-            Ok(counts) => counts,
+        let sum = || {
+            // Whatever lies in several chunks is in one place from here on, and need not be put together for each block.
+            self.chunks.prove_all()?;
+            let messages = self.outline.blocks.iter().map(|block| BatchMessage::read(&self.chunks, block));
+            messages.map(|message| message.map(|message| u128::from(message.rows()))).sum::<Result<u128>>()
+        };
+        let sum = match sum() {
+            Ok(sum) => sum,
             Err(error) => return error,
         };
-        let sum = counts.iter().map(|rows| u128::from(*rows)).sum::<u128>();
         if sum != u128::from(self.rows) {
             let message = format!("metadata.arrow has {sum} rows, the cache {} samples", self.rows);
             return Error::rule(Kind::Format, 43, message);
         }
-        let message = format!("metadata.arrow is not in batches of {BATCH} rows; it has {} of them", counts.len());
+        let message =
+            format!("metadata.arrow is not in batches of {BATCH} rows; it has {} of them", self.layouts.len());
         Error::rule(Kind::Format, 44, message)
     }
 

@@ -169,6 +169,9 @@ fn rows_batches_schema_and_weights_break_rules_of_their_own() {
     for name in ["", "_x", "cache_id", "image", "caption", &"x".repeat(256)] {
         assert_eq!(rule(&one_column(Field::new(name, DataType::Int32, true), numbers())), Some(45), "{name}");
     }
+    let (_directory, cache) =
+        with_metadata(Some(&one_column(Field::new("x".repeat(1 << 20), DataType::Int32, true), numbers())));
+    assert!(cache.table().err().unwrap().message().len() < 200, "a name of any length is shown in part");
     assert_eq!(rule(&one_column(Field::new("x", DataType::Int32, false), numbers())), Some(45));
     let noted = Field::new("x", DataType::Int32, true).with_metadata([("a".to_owned(), "b".to_owned())]);
     assert_eq!(rule(&one_column(noted, numbers())), Some(45));

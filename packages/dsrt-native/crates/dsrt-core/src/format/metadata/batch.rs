@@ -1,19 +1,23 @@
 //! One batch of the file: its message taken apart, every buffer known to fit.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_ipc::{Message, MetadataVersion, RecordBatch};
+use arrow_ipc::MessageHeader;
 
 use super::chunks::Chunks;
+use super::message::Message;
 use super::outline::{Block, message};
 use super::{Extent, breach, flatbuffer};
 use crate::dtype::{ColumnType, DType};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
-/// The message of a batch, verified.
-pub struct BatchMessage {
-    bytes: Vec<u8>,
-    body: Extent,
+/// The message of a batch, checked but for its buffers.
+///
+/// It is read where it lies: there may be millions of blocks in a small file, each of which leads to its largest message.
+pub struct BatchMessage<'a> {
+    bytes: Cow<'a, [u8]>,
+    block: Block,
     rows: u64,
 }
 
@@ -37,31 +41,16 @@ pub struct BatchLayout {
     pub rows: u64,
     /// In the order of the schema.
     pub columns: Vec<ColumnLayout>,
+    /// Bytes of all buffers.
+    pub body: u64,
 }
 
-impl BatchMessage {
-    /// Reads and verifies the message (R042, R045); its buffers are not looked at.
-    pub fn read(chunks: &Chunks, block: &Block) -> Result<Self> {
+impl<'a> BatchMessage<'a> {
+    /// Reads the message (R042, R045); of its buffers only that they are listed.
+    pub fn read(chunks: &'a Chunks, block: &Block) -> Result<Self> {
         let bytes = message(chunks, block.message.at, block.body.at)?;
-        if bytes.len() as u64 + 8 != block.message.len {
-            return Err(breach(42, "a message has another length than the footer says"));
-        }
-        let found = flatbuffer::message(&bytes)?;
-        if found.version() != MetadataVersion::V5 {
-            return Err(breach(45, "a batch is not of metadata version V5"));
-        }
-        if found.custom_metadata().is_some_and(|entries| !entries.is_empty()) {
-            return Err(breach(45, "a batch has custom metadata"));
-        }
-        let batch = header(&found)?;
-        if batch.compression().is_some() {
-            return Err(breach(45, "a batch is compressed; the format stores metadata as it is"));
-        }
-        if u64::try_from(found.bodyLength()) != Ok(block.body.len) {
-            return Err(breach(42, "the body of a batch has another length than the footer says"));
-        }
-        let rows = u64::try_from(batch.length()).map_err(|_| breach(42, "a batch has less than no rows"))?;
-        Ok(Self { rows, body: block.body, bytes })
+        let (rows, _) = header(&bytes, block)?;
+        Ok(Self { rows, block: *block, bytes })
     }
 
     /// Number of rows it claims.
@@ -69,21 +58,28 @@ impl BatchMessage {
         self.rows
     }
 
+    /// Checks the message as the library of FlatBuffers does (R042): more than is read here.
+    pub fn verify(&self) -> Result<()> {
+        flatbuffer::verify_message(&self.bytes)
+    }
+
     /// Where its buffers lie, each found to be as large as the rows need (R042).
     pub fn layout(&self, columns: &[(Arc<str>, ColumnType)]) -> Result<BatchLayout> {
-        let message = flatbuffer::message(&self.bytes)?;
-        let batch = header(&message)?;
-        let nodes = batch.nodes().map(|nodes| nodes.iter().collect::<Vec<_>>()).unwrap_or_default();
-        if nodes.len() != columns.len() {
-            return Err(breach(42, format!("a batch has {} nodes for {} columns", nodes.len(), columns.len())));
+        let (_, lists) = header(&self.bytes, &self.block)?;
+        let body = self.block.body;
+        if lists.nodes.len() != columns.len() {
+            return Err(breach(42, format!("a batch has {} nodes for {} columns", lists.nodes.len(), columns.len())));
         }
-        let mut buffers = Buffers::of(&batch, self.body);
-        let mut layouts = Vec::with_capacity(columns.len());
-        for (node, (name, kind)) in nodes.iter().zip(columns) {
+        let mut buffers = Buffers { body, buffers: lists.buffers.iter(), variadic: lists.variadic.iter() };
+        let mut layouts = Vec::new();
+        let memory = |_| Error::new(Kind::Memory, "metadata.arrow has too many columns for the memory");
+        layouts.try_reserve_exact(columns.len()).map_err(memory)?;
+        for (node, (name, kind)) in lists.nodes.iter().zip(columns) {
             let refused = |what: &str| breach(42, format!("column {name:?} {what}"));
-            let nulls = u64::try_from(node.null_count()).ok().filter(|nulls| *nulls <= self.rows);
+            let (length, nulls) = pair(node);
+            let nulls = u64::try_from(nulls).ok().filter(|nulls| *nulls <= self.rows);
             let nulls = nulls.ok_or_else(|| refused("has an impossible count of nulls"))?;
-            if u64::try_from(node.length()) != Ok(self.rows) {
+            if u64::try_from(length) != Ok(self.rows) {
                 return Err(refused("has another length than its batch"));
             }
             layouts.push(buffers.column(*kind, self.rows, nulls).map_err(refused)?);
@@ -91,37 +87,62 @@ impl BatchMessage {
         if !buffers.is_used_up() {
             return Err(breach(42, "a batch has buffers that belong to no column"));
         }
-        Ok(BatchLayout { rows: self.rows, columns: layouts })
+        Ok(BatchLayout { rows: self.rows, columns: layouts, body: body.len })
     }
 }
 
-fn header<'a>(message: &Message<'a>) -> Result<RecordBatch<'a>> {
-    let batch = message.header_as_record_batch();
-    let batch = batch.ok_or_else(|| breach(42, "a block of the footer is not a batch"))?;
-    let references = [
-        RecordBatch::VT_NODES,
-        RecordBatch::VT_BUFFERS,
-        RecordBatch::VT_COMPRESSION,
-        RecordBatch::VT_VARIADICBUFFERCOUNTS,
-    ];
-    flatbuffer::whole(batch._tab, &references)?;
-    Ok(batch)
+/// Bytes before a description: the marker, and its length.
+const PREFIX: u64 = 8;
+
+/// Two numbers of 8 bytes: length and nulls of a node, place and length of a buffer.
+type Pair = [u8; 16];
+
+/// What a batch lists.
+struct Lists<'a> {
+    nodes: &'a [Pair],
+    buffers: &'a [Pair],
+    variadic: &'a [[u8; 8]],
+}
+
+/// The number of rows of a batch and what it lists, from the message that its block leads to.
+fn header<'a>(bytes: &'a [u8], block: &Block) -> Result<(u64, Lists<'a>)> {
+    const ROWS: usize = 0;
+    const NODES: usize = 1;
+    const BUFFERS: usize = 2;
+    const COMPRESSION: usize = 3;
+    const VARIADIC: usize = 4;
+    if bytes.len() as u64 + PREFIX != block.message.len {
+        return Err(breach(42, "a message has another length than the footer says"));
+    }
+    let other = || breach(42, "a block of the footer is not a batch");
+    let message = Message::read(bytes, MessageHeader::RecordBatch, other)?;
+    let batch = message.header;
+    let rows = u64::try_from(batch.i64(ROWS, 0)?).map_err(|_| breach(42, "a batch has less than no rows"))?;
+    let (nodes, buffers) = (batch.structs(NODES)?, batch.structs(BUFFERS)?);
+    if batch.has(COMPRESSION) {
+        return Err(breach(45, "a batch is compressed; the format stores metadata as it is"));
+    }
+    let lists = Lists { nodes, buffers, variadic: batch.structs(VARIADIC)? };
+    if u64::try_from(message.body_bytes()?) != Ok(block.body.len) {
+        return Err(breach(42, "the body of a batch has another length than the footer says"));
+    }
+    message.end()?;
+    Ok((rows, lists))
+}
+
+fn pair(numbers: &Pair) -> (i64, i64) {
+    let [a, b, c, d, e, f, g, h, second @ ..] = *numbers;
+    (i64::from_le_bytes([a, b, c, d, e, f, g, h]), i64::from_le_bytes(second))
 }
 
 /// The buffers of a batch that no column has taken yet.
-struct Buffers {
+struct Buffers<'a> {
     body: Extent,
-    buffers: std::vec::IntoIter<(i64, i64)>,
-    variadic: std::vec::IntoIter<i64>,
+    buffers: std::slice::Iter<'a, Pair>,
+    variadic: std::slice::Iter<'a, [u8; 8]>,
 }
 
-impl Buffers {
-    fn of(batch: &RecordBatch, body: Extent) -> Self {
-        let buffers: Vec<_> = batch.buffers().into_iter().flatten().map(|b| (b.offset(), b.length())).collect();
-        let variadic: Vec<_> = batch.variadicBufferCounts().into_iter().flatten().collect();
-        Self { body, buffers: buffers.into_iter(), variadic: variadic.into_iter() }
-    }
-
+impl Buffers<'_> {
     fn is_used_up(&self) -> bool {
         self.buffers.len() == 0 && self.variadic.len() == 0
     }
@@ -148,7 +169,7 @@ impl Buffers {
         let mut data = Vec::new();
         if views {
             let count = self.variadic.next().ok_or("has no count of its data buffers")?;
-            let count = usize::try_from(count).ok().filter(|count| *count <= self.buffers.len());
+            let count = usize::try_from(i64::from_le_bytes(*count)).ok().filter(|count| *count <= self.buffers.len());
             for _ in 0..count.ok_or("has an impossible count of data buffers")? {
                 data.push(self.next()?);
             }
@@ -157,7 +178,7 @@ impl Buffers {
     }
 
     fn next(&mut self) -> std::result::Result<Extent, &'static str> {
-        let (at, len) = self.buffers.next().ok_or("lacks a buffer")?;
+        let (at, len) = self.buffers.next().map(pair).ok_or("lacks a buffer")?;
         let extent = || {
             let (at, len) = (u64::try_from(at).ok()?, u64::try_from(len).ok()?);
             at.checked_add(len).filter(|end| *end <= self.body.len && at % 8 == 0)?;

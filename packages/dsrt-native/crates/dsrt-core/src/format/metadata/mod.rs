@@ -8,6 +8,7 @@ mod array;
 mod batch;
 mod chunks;
 mod flatbuffer;
+mod message;
 mod outline;
 mod schema;
 mod together;
