@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_large_record_that_is_damaged_is_judged_as_a_small_one() {
-        let bytes: Vec<u8> = (0..LARGE as u32 + 1).map(|i| (i / 7 ^ i >> 13) as u8).collect();
+        let bytes: Vec<u8> = (0..LARGE as u32 + 1).map(|i| ((i / 7) ^ (i >> 13)) as u8).collect();
         let frame = compressed(&bytes);
         for at in [20, frame.len() / 2, frame.len() - 1] {
             let mut damaged = frame.clone();
