@@ -11,7 +11,7 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
-SMOKE = ("native", "tokens", "records", "tokens-zstd-dict")
+SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
 MOST_ROUNDS = 100
 

@@ -21,7 +21,7 @@ from benchmarks.workloads import WRITTEN
 
 CASES = WRITTEN
 QUICK = ("tokens",)
-SMOKE = ("records", "tokens-zstd")
+SMOKE = ("records",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
