@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +23,16 @@ ABOUT = About(
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}],
-    "loop": [{}, {"workers": 1}, {"workers": 2}],
+    "loop": [{"workers": 1}, {"workers": 2}, {}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
 
 class Opened(NamedTuple):
-    """A dataset, which gives samples by number and shuffled ones."""
+    """A dataset; the loop opens another."""
 
     workload: Workload
+    folder: Path
     dataset: Any
 
 
@@ -46,17 +48,18 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, mib: int =
             writer.write({"x": sample.tobytes() if kind == "bytes" else sample})
 
 
-@cache
-def _dataset(folder: Path, batch: int) -> Any:
-    # Once in a process: it refuses a folder that another one has open.
-    return StreamingDataset(local=str(folder), shuffle=True, batch_size=batch)
+def _dataset(workload: Workload, folder: Path, seed: int) -> Any:
+    # It refuses a folder that another of its datasets has open, and so each gets a path of its own.
+    own = Path(mkdtemp()) / "shards"
+    own.symlink_to(folder)
+    return StreamingDataset(local=str(own), shuffle=True, shuffle_seed=seed, batch_size=workload.batch)
 
 
 def open(workload: Workload, folder: Path) -> Opened:
     """Open the folder in place."""
     if workload.codec != "raw":
         raise Cannot("decompresses whole shards into files before it reads")
-    return Opened(workload, _dataset(folder, workload.batch))
+    return Opened(workload, folder, _dataset(workload, folder, 0))
 
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
@@ -81,12 +84,11 @@ def loop(
     handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
 ) -> Iterator[Batch]:
     """Torch's DataLoader, as it says itself, epoch after epoch."""
-    handle.dataset.shuffle_seed = seed
-    # A lock that an earlier loop made in this process must not be inherited by the workers.
-    vars(handle.dataset._shared_barrier).pop("lock", None)
+    # A new one, as its workers cannot take over one that this process has iterated.
+    dataset = _dataset(handle.workload, handle.folder, seed)
     collate = partial(_sent, replace(handle.workload, form="packed"), transform)
     loader: Any = DataLoader(
-        handle.dataset,
+        dataset,
         batch,
         num_workers=workers,
         collate_fn=collate,
