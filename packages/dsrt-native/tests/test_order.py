@@ -37,6 +37,16 @@ def test_positions_go_up_to_the_last_that_64_bits_hold():
     assert order.rows("uniform", 1000, 5, 2**64 - 1, 0).tolist() == []
 
 
+def test_a_sampler_gives_the_same_rows_call_after_call():
+    weights = np.arange(1000.0)
+    for word in order.ORDERS:
+        given = weights if word == "weighted" else None
+        sampler = order.Sampler(word, 1000, 5, given)
+        parts = [sampler.rows(start, count) for start, count in [(0, 1), (1, 700), (701, 0), (701, 2000)]]
+        assert np.concatenate(parts).tolist() == order.rows(word, 1000, 5, 0, 2701, given).tolist()
+        assert sampler.rows(690, 20).tolist() == reference.rows(word, 1000, 5, 690, 20, given)
+
+
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="count=2: expected 0 to 1"):
         order.rows("uniform", 10, 0, 2**64 - 1, 2)

@@ -183,10 +183,11 @@ class Loader:
     def stats(self) -> tuple[int, int, float, float, float, float, int, tuple[tuple[int, int, str], ...]]: ...
     def close(self) -> None: ...
 
-def order_rows(
-    order: str, n: int, seed: int, start: int, count: int, weights: NDArray[np.float64] | None = None
-) -> memoryview:
-    """The rows at `count` positions from `start` on, as int64."""
+@final
+class Sampler:
+    def __init__(self, order: str, n: int, seed: int, weights: NDArray[np.float64] | None = None) -> None: ...
+    def fill(self, start: int, out: NDArray[np.int64]) -> None:
+        """Writes the rows at `start` and the positions behind it to an array that nobody else has yet."""
 
 def cpus() -> int:
     """The CPUs that this process may use, by affinity and by the limits of its control group."""

@@ -6,6 +6,7 @@
 //! one way: writer, cache, population, order, gather, batch, loader. It knows nothing of Python.
 
 pub mod batch;
+mod cpu;
 pub mod dtype;
 pub mod error;
 pub mod field;

@@ -33,6 +33,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::PyArrowStream>()?;
     module.add_class::<cache::PyCache>()?;
     module.add_class::<population::PyPopulation>()?;
+    module.add_class::<order::PySampler>()?;
     module.add_class::<loader::PyLoader>()?;
     module.add_class::<loader::PyPass>()?;
     module.add_function(wrap_pyfunction!(loader::cpus, module)?)?;
@@ -41,6 +42,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(writer::left_beside, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(merge::merge, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
-    module.add_function(wrap_pyfunction!(order::order_rows, module)?)
+    module.add_function(wrap_pyfunction!(verify::verify, module)?)
 }

@@ -125,6 +125,22 @@ pub fn numbers<T: Number + Element + Copy>(buffer: &PyBuffer<T>) -> Result<Vec<T
     Ok(copy)
 }
 
+/// Writes to the int64 numbers in an array of Python's, which lie in a row there. They are taken for unsigned ones, which no
+/// caller makes so large that they differ.
+pub fn numbers_mut(buffer: &PyBuffer<i64>, write: impl FnOnce(&mut [u64])) -> Result<()> {
+    let found = buffer.as_slice_ptr().filter(|_| !buffer.readonly());
+    let found =
+        found.ok_or_else(|| Error::new(Kind::Internal, "an array was given that cannot be written in a row"))?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut found = NonNull::slice_from_raw_parts(found.cast::<u64>(), found.len());
+    // SAFETY: the buffer keeps its elements alive, in place, aligned and writable, and any bits are such a number. The
+    // array was made for this call: nobody else knows of it.
+    write(unsafe { found.as_mut() });
+    Ok(())
+}
+
 /// Gets the memory of batches from a Python function: size in bytes -> an object with a writable buffer.
 pub struct PythonMemory(pub Py<PyAny>);
 

@@ -1,18 +1,23 @@
 //! Orders: how positions of an endless stream map to rows. Exact integer arithmetic, equal on every platform.
 
 mod binary;
+mod guide;
+mod parts;
 mod permuted;
 mod philox;
+mod uniform;
 mod weighted;
+mod words;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use philox::sample_seed;
 pub(crate) use weighted::check_weights;
 
+use crate::cpu::Instructions;
 use crate::error::{Error, Kind, Result};
 use permuted::{MAX_ROWS, Permutation};
-use philox::{Tag, draw64, scale};
 use weighted::WeightTable;
 
 /// How rows are chosen.
@@ -48,18 +53,19 @@ impl Order {
     }
 }
 
+/// Positions that are worked on together where nobody lists them.
+const BLOCK: usize = 512;
+
 /// An order with everything it needs, ready to say which rows stand at any positions. Clones share it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sampler(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     seed: u64,
     n: u64,
     draw: Draw,
 }
 
-#[derive(Debug)]
 enum Draw {
     Sequential,
     Uniform,
@@ -100,14 +106,44 @@ impl Sampler {
 
     /// Writes the rows at `positions` to `out`, which is as long.
     pub fn rows(&self, positions: &[u64], out: &mut [u64]) {
-        let Inner { seed, n, draw } = &*self.0;
-        let pairs = positions.iter().zip(out.iter_mut());
-        match draw {
-            Draw::Sequential => pairs.for_each(|(position, row)| *row = position % n),
-            Draw::Uniform => pairs.for_each(|(position, row)| *row = scale(draw64(*seed, Tag::Uniform, *position), *n)),
-            Draw::Weighted(table) => table.rows(*seed, positions, out),
-            Draw::Permuted(permutation) => permutation.rows(positions, out),
+        self.rows_in(Instructions::widest(), positions, out);
+    }
+
+    /// Writes the rows at `start` and the positions behind it to `out`. Behind position 2^64 - 1 comes 0.
+    pub fn rows_from(&self, start: u64, out: &mut [u64]) {
+        if let Inner { seed, n, draw: Draw::Uniform } = &*self.0 {
+            // So few steps a draw that a list of positions would cost a tenth more.
+            let positions = (0..out.len() as u64).map(|step| start.wrapping_add(step));
+            return Instructions::widest().run(uniform::Draws { seed: *seed, n: *n, positions, out });
         }
+        let mut positions = [0; BLOCK];
+        for (block, out) in (0u64..).zip(out.chunks_mut(BLOCK)) {
+            let first = start.wrapping_add(block.wrapping_mul(BLOCK as u64));
+            let positions = positions.split_at_mut(out.len()).0;
+            for (step, position) in (0..).zip(positions.iter_mut()) {
+                *position = first.wrapping_add(step);
+            }
+            self.rows(positions, out);
+        }
+    }
+
+    fn rows_in(&self, instructions: Instructions, positions: &[u64], out: &mut [u64]) {
+        let Inner { seed, n, draw } = &*self.0;
+        match draw {
+            Draw::Sequential => positions.iter().zip(out).for_each(|(position, row)| *row = position % n),
+            Draw::Uniform => {
+                let positions = positions.iter().copied();
+                instructions.run(uniform::Draws { seed: *seed, n: *n, positions, out });
+            }
+            Draw::Weighted(table) => table.rows(instructions, *seed, positions, out),
+            Draw::Permuted(permutation) => instructions.run(permuted::Draws { permutation, positions, out }),
+        }
+    }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} rows, seed {}", self.order().name(), self.0.n, self.0.seed)
     }
 }
 

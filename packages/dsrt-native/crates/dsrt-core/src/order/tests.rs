@@ -31,10 +31,9 @@ fn hex_float(text: &str) -> f64 {
 #[test]
 fn philox_gives_its_published_answers() {
     for case in vectors()["philox4x32_10"].as_array().unwrap() {
-        let words = |key: &str| -> Vec<u32> { ints(&case[key]).into_iter().map(|w| w as u32).collect() };
-        let counter = words("counter").try_into().unwrap();
-        let key = words("key").try_into().unwrap();
-        assert_eq!(philox::philox4x32_10(counter, key).to_vec(), words("words"));
+        let counter = ints(&case["counter"]).try_into().unwrap();
+        let key: Vec<u32> = ints(&case["key"]).into_iter().map(|word| word as u32).collect();
+        assert_eq!(philox::philox4x32_10(counter, key.try_into().unwrap()).to_vec(), ints(&case["words"]));
     }
 }
 
@@ -102,8 +101,29 @@ fn what_cannot_be_ordered_is_refused() {
     assert!(Sampler::new(Order::Weighted, 0, 3, Some(&[1.0])).unwrap_err().to_string().contains("1 weights for 3"));
 }
 
+#[test]
+fn positions_behind_each_other_need_no_list_and_go_round() {
+    let weights: Vec<f64> = (0..1000).map(f64::from).collect();
+    for order in Order::ALL {
+        let sampler = Sampler::new(order, 7, 1000, Some(&weights)).unwrap();
+        for (start, count) in [(0, 0), (3, 1), (900, 512), (1, 513), (123, 2000), (u64::MAX - 1, 4)] {
+            let positions: Vec<u64> = (0..count as u64).map(|step| start.wrapping_add(step)).collect();
+            let mut found = vec![u64::MAX; count];
+            sampler.rows_from(start, &mut found);
+            assert_eq!(found, rows(&sampler, &positions), "{} {start} {count}", order.name());
+        }
+    }
+}
+
+/// In every set of instructions that this processor has.
 fn rows(sampler: &Sampler, positions: &[u64]) -> Vec<u64> {
-    let mut out = vec![0; positions.len()];
-    sampler.rows(positions, &mut out);
-    out
+    let results = Instructions::all().into_iter().map(|instructions| {
+        let mut out = vec![u64::MAX; positions.len()];
+        sampler.rows_in(instructions, positions, &mut out);
+        out
+    });
+    let mut results: Vec<_> = results.collect();
+    let last = results.pop().unwrap();
+    assert!(results.iter().all(|rows| *rows == last));
+    last
 }
