@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -11,24 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 import dsrt_native
-from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
-from dsrt_native.order import rows as order_rows
+from dsrt_native.order import Sampler
 
 ABOUT = About(
     "dsrt-native",
     "`Population.gather`; `Loader(order='permuted')`, its threads and prefetch as swept, transforms on the "
-    "consumer's thread; every record's checksum is verified at every read; draws by the loader of `_row` "
-    "alone, or by the engine's function of positions",
+    "consumer's thread; every record's checksum is verified at every read; draws by `Sampler`, "
+    "which the loader has inside",
     "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
     "checksums of records, BLAKE3 of files, everything synced before it is published",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 8}],
     "workers": [{"threads": threads} for threads in (1, 2, 4)],
-    "draw": [{"by": "positions"}, {"by": "loader"}],
 }
 
 
@@ -140,33 +138,8 @@ def loop(
 
 
 def draw(
-    order: Any,
-    rows: int,
-    batch: int,
-    *,
-    weights: npt.NDArray[np.float64] | None = None,
-    seed: int = 0,
-    by: str = "loader",
+    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
 ) -> Callable[[], Numbers]:
-    """A loader of row numbers alone, or the rows at the next positions of the stream."""
-    if by == "loader":
-        return _drawn(order, rows, batch, weights, seed).__next__
-    if weights is not None:
-        raise Cannot("weights belong to a loader, which prepares them once")
-    positions = count(0, batch)
-    return lambda: order_rows(order, rows, seed, next(positions), batch)
-
-
-def _drawn(
-    order: Any, rows: int, batch: int, weights: npt.NDArray[np.float64] | None, seed: int
-) -> Iterator[Numbers]:
-    # In memory, as a cache on a disk is synced, which is no part of a draw.
-    with TemporaryDirectory(dir="/dev/shm") as folder:
-        with CacheWriter(Path(folder) / "one", {"x": Dense("uint8", (8,))}) as writer:
-            writer.append({"x": np.zeros(8, np.uint8)})
-        # All rows are that sample, as nothing of it is read.
-        cache = Cache.open(Path(folder) / "one")
-        population = Population([cache], rows=np.zeros(rows, np.uint64), weights=weights)
-        with Loader(population, batch, order=order, seed=seed, fields=["_row"]) as loader:
-            for step in loader.steps():
-                yield step["_row"]
+    """The rows at the next positions of its stream."""
+    sampler, positions = Sampler(order, rows, seed, weights), count(0, batch)
+    return lambda: sampler.rows(next(positions), batch)

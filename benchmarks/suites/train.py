@@ -114,7 +114,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         "loop spent in asking for batches. *Own memory* is that of all processes with all that they import.",
     ]
     for case, figures in results.items():
-        lines += ["", f"### {CASES[case].capitalize()}", "", *_section(figures)]
+        lines += ["", f"### {CASES[case][0].upper()}{CASES[case][1:]}", "", *_section(figures)]
     return lines
 
 

@@ -105,15 +105,8 @@ def report(results: Results, smoke: bool) -> list[str]:
         "below, shows the other ways. What comes out is compared with the transform of the truth.",
     ]
     for case, figures in results.items():
-        workload = CASES[case].workload
-        lines += [
-            "",
-            f"### {CASES[case].title.capitalize()}",
-            "",
-            f"{workload.heading}",
-            "",
-            *_section(figures),
-        ]
+        workload, _, title = CASES[case]
+        lines += ["", f"### {title[0].upper()}{title[1:]}", "", workload.heading, "", *_section(figures)]
     return lines
 
 
