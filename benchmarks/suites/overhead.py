@@ -47,7 +47,7 @@ def prepare(job: Job) -> Tried:
 def measure(job: Job) -> Found:
     """Seconds of each, and a count."""
     from dsrt_native import Cache, Loader, Population
-    from dsrt_native._native import order_rows
+    from dsrt_native.order import Sampler
 
     (manifest,) = job.folder.glob("layout-0/*/manifest.json")
     population = Population([Cache.open(manifest.parent)])
@@ -61,8 +61,9 @@ def measure(job: Job) -> Found:
         }
     anywhere = iter(np.random.default_rng(5).integers(0, ROWS, count).tolist())
     ahead = iter(range(0, 256 * count, 256))
-    found["step"] = _each(lambda: order_rows("permuted", ROWS, 3, next(ahead), 256), count)
-    found["seek"] = _each(lambda: order_rows("permuted", ROWS, 3, next(anywhere), 256), count)
+    sampler = Sampler("permuted", ROWS, 3)
+    found["step"] = _each(lambda: sampler.rows(next(ahead), 256), count)
+    found["seek"] = _each(lambda: sampler.rows(next(anywhere), 256), count)
     return found | {"allocations": _counted(manifest.parent)}
 
 
