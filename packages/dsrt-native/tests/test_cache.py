@@ -60,6 +60,11 @@ def test_a_sample_belongs_to_the_caller_and_is_writable(cache, samples, same):
         (np.array([22, 0], np.uint8), [22, 0]),
         (np.array([-23, 7], np.int32), [0, 7]),
         (np.array([], np.int64), []),
+        (np.arange(22)[::-4], [21, 17, 13, 9, 5, 1]),
+        (np.array([0, -1, 22, -23]), [0, 22, 22, 0]),
+        (np.array([0, 5, 22], ">i8"), [0, 5, 22]),
+        (np.array([0, 5, 22], np.uint64), [0, 5, 22]),
+        (np.frombuffer(np.array([4, 0]).tobytes(), np.int64), [4, 0]),
     ],
 )
 def test_a_batch_holds_the_samples_in_the_order_asked_for(cache, samples, same, index, rows):

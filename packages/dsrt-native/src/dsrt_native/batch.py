@@ -1,6 +1,7 @@
 """What a reader returns for many samples: a plain dict of arrays, ragged values and lists of strings."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -90,6 +91,7 @@ def arrays(batch: _native.Batch) -> Batch:
     return {name: _column(batch, memory, place, layout) for place, (name, layout) in enumerate(batch.columns)}
 
 
+@cache
 def elements(name: str) -> np.dtype[Any]:
     """Return the NumPy dtype of a dense column's elements as they lie in memory; a date is int32 days."""
     if name == "date":
@@ -105,7 +107,7 @@ def _column(batch: _native.Batch, memory: memoryview, place: int, layout: tuple[
         case ("ragged", dtype, ndim, values, count, offsets, shapes):
             samples = len(batch)
             return RaggedArray(
-                np.ndarray((count,), numpy_dtype(dtype), memory, values),
+                np.ndarray((count,), elements(dtype), memory, values),
                 np.ndarray((samples + 1,), np.int64, memory, offsets),
                 None if shapes is None else np.ndarray((samples, ndim), np.int64, memory, shapes),
             )

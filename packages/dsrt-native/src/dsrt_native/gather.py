@@ -19,6 +19,9 @@ Rows: TypeAlias = slice | Sequence[int] | NDArray[np.integer[Any]]
 Errors: TypeAlias = Literal["raise", "mask"]
 """What a damaged record does: raise DataError, or come back zero or empty with ``_valid`` false."""
 
+_BOOLS = frozenset((bool, np.bool_))
+"""Neither can be subclassed."""
+
 
 def _row_of(index: SupportsIndex, count: int, what: str) -> int:
     """Return one index as a row from 0.
@@ -43,8 +46,13 @@ def rows_of(index: Rows, count: int, what: str) -> NDArray[np.uint64]:
         TypeError: It is neither, or holds bools or floats.
     """
     if isinstance(index, slice):
-        return np.arange(*index.indices(count)).astype(np.uint64)
+        return np.arange(*index.indices(count), dtype=np.int64).view(np.uint64)
     rows = integers_of(index)
+    if rows.dtype == np.int64:
+        # As unsigned numbers, negative ones are the largest: one look finds all that is not plain.
+        places = np.ascontiguousarray(rows).view(np.uint64)
+        if places.size == 0 or places.max() < count:
+            return places
     outside = (rows >= count) | (rows < -count) if rows.dtype.kind == "i" else rows >= count
     if outside.any():
         raise IndexError(_out_of_range(int(rows[outside.argmax()]), count, what))
@@ -58,14 +66,14 @@ def integers_of(index: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.i
     Raises:
         TypeError: It is something else, such as a mask of bools.
     """
+    if isinstance(index, np.ndarray) and index.ndim == 1 and index.dtype.kind in "iu":
+        return index
     if isinstance(index, tuple) or np.ndim(index) != 1:
         raise TypeError(f"expected an integer, a slice, or a list or 1-D array of integers, not {index!r}")
     rows = np.asarray(index)
     if rows.size == 0 and not isinstance(index, np.ndarray):
         return np.empty(0, np.int64)
-    if rows.dtype == np.bool_ or (
-        isinstance(index, list) and any(isinstance(i, bool | np.bool_) for i in index)
-    ):
+    if rows.dtype == np.bool_ or (isinstance(index, list) and not _BOOLS.isdisjoint(map(type, index))):
         raise TypeError("a mask of bools is no list of rows; use np.flatnonzero(mask)")
     if rows.dtype.kind not in "iu":
         raise TypeError(f"rows are integers, not {rows.dtype}")

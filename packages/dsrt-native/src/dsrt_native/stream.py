@@ -84,6 +84,7 @@ class LoaderBase:
         self._dataset = dataset
         self._rows = len(population)
         self._topology = topology
+        self._settled = False
         self._deliver = deliver
         self._native = _native.Loader(
             population._native,
@@ -240,8 +241,10 @@ class LoaderBase:
 
     def _settle(self) -> None:
         """Fix rank and world size, the first time that something depends on them."""
-        if not self._native.has_topology:
-            self._native.set_topology(*self._topology())
+        if not self._settled:
+            if not self._native.has_topology:
+                self._native.set_topology(*self._topology())
+            self._settled = True
 
 
 class _Pass(Iterator[Batch]):
