@@ -80,6 +80,8 @@ def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) 
     if not isinstance(record.systems.get(peer), dict):
         raise NotRun(table.name(peer))
     found = record.results[suite][case].get(work, {}).get(peer)
+    if found is None and peer != FIRST:
+        raise NotRun(f"{suite} {case} with {table.name(peer)}")
     if isinstance(found, str) and peer != FIRST:
         raise NoRival(found)
     if not found or isinstance(found, str):

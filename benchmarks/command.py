@@ -1,6 +1,7 @@
 """The command line."""
 
 import argparse
+import math
 import os
 import sys
 from dataclasses import dataclass
@@ -30,6 +31,12 @@ class Plan:
     patience: float
     """Seconds for the answer of a process."""
 
+    minutes: float
+    """After so many no case is begun."""
+
+    resume: bool
+    """Take the last run kept, and add the cases that it has not."""
+
 
 def plan(arguments: list[str]) -> Plan:
     """What the arguments ask for; the process and its children keep to the cores that they name."""
@@ -43,6 +50,8 @@ def plan(arguments: list[str]) -> Plan:
     parser.add_argument(
         "--targets", action="store_true", help="what the last run kept says about the targets"
     )
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no case after so many")
+    parser.add_argument("--continue", dest="resume", action="store_true", help="add to the last run kept")
     parser.add_argument("--publish", action="store_true", help="write docs/benchmarks.md, too")
     parser.add_argument("--peer", action="append", choices=ALL, help="only this; may repeat")
     options = parser.parse_args(arguments)
@@ -64,6 +73,8 @@ def plan(arguments: list[str]) -> Plan:
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,
         smoke=options.smoke,
+        minutes=options.minutes,
+        resume=options.resume,
         patience=300 if options.smoke else 1200,
     )
 

@@ -17,7 +17,8 @@ def markdown(record: Record, pictures: Iterable[str]) -> str:
     lines += ["", "Figures are medians over the rounds; spread is the lowest and the highest round."]
     for picture in pictures:
         lines += ["", f"![]({picture})"]
-    for suite, results in record.results.items():
+    for suite in (suite for suite in SUITES if suite in record.results):
+        results = record.results[suite]
         lines += ["", *SUITES[suite].report(results, record.smoke)]
     lines += ["", "## Targets", "", *targets.report(record)]
     lines += ["", "## What was tried", "", *_tried(record)]

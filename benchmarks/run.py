@@ -4,6 +4,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def main() -> None:
     planned = plan(sys.argv[1:])
     failed: list[str] = []
     if planned.targets:
-        record = Record.read(max(process.RESULTS.glob("????????-??????.json")))
+        record = Record.read(last())
         print("\n".join(targets.report(record)))
     else:
         record = measured(planned)
@@ -45,22 +46,13 @@ def measured(planned: Plan) -> Record:
     # Beside the results and not in /tmp, which may be memory or too small.
     data = Path(tempfile.mkdtemp(prefix="stores-", dir=process.RESULTS))
     try:
-        header = {"repeat": f"`{planned.command}`", "started": began.isoformat(timespec="seconds")}
-        header |= describe(data)
         turns.say("data are prepared, unless they are there")
-        header |= {f"data, {name}": what for name, what in prepared().items()}
-        header["method"] = f"{planned.rounds} rounds of {planned.seconds} s a figure"
-        record = Record(
-            header, planned.smoke, {peer: presence(peer, planned.patience) for peer in planned.peers}
-        )
-        present = [peer for peer in planned.peers if isinstance(record.systems[peer], dict)]
-        for suite, cases in planned.cases.items():
-            peers = [peer for peer in present if peer in SUITES[suite].PEERS]
-            for case in cases:
-                figures, tried = turns.taken(suite, case, data / suite / case, peers, planned)
-                record.results.setdefault(suite, {})[case] = figures
-                record.tried.setdefault(suite, {})[case] = tried
-                shutil.rmtree(data / suite / case, ignore_errors=True)
+        header = describe(data) | {f"data, {name}": what for name, what in prepared().items()}
+        record = Record({}, planned.smoke, {}) if not planned.resume else Record.read(last())
+        method = f"`{planned.command}`, {planned.rounds} rounds, {planned.seconds} s a figure"
+        record.header |= {f"{began:%Y-%m-%d %H:%M} UTC": method, **header}
+        record.systems |= {peer: presence(peer, planned.patience) for peer in planned.peers}
+        each(planned, data, record)
     finally:
         shutil.rmtree(data)
     kept = process.RESULTS / f"{began:%Y%m%d-%H%M%S}{'-smoke' if planned.smoke else ''}"
@@ -72,6 +64,29 @@ def measured(planned: Plan) -> Record:
     if planned.publish:
         publish.publish(record)
     return record
+
+
+def each(planned: Plan, data: Path, record: Record) -> None:
+    """All cases that the record has not, those of a quick run first, while there is time."""
+    end = time.monotonic() + 60 * planned.minutes
+    present = [peer for peer in planned.peers if isinstance(record.systems[peer], dict)]
+    cases = [(suite, case) for suite, names in planned.cases.items() for case in names]
+    for suite, case in sorted(cases, key=lambda each: each[1] not in SUITES[each[0]].QUICK):
+        if case in record.results.get(suite, {}):
+            continue
+        if time.monotonic() > end:
+            turns.say(f"{suite} {case}: no time is left")
+            continue
+        peers = [peer for peer in present if peer in SUITES[suite].PEERS]
+        figures, tried = turns.taken(suite, case, data / suite / case, peers, planned)
+        record.results.setdefault(suite, {})[case] = figures
+        record.tried.setdefault(suite, {})[case] = tried
+        shutil.rmtree(data / suite / case, ignore_errors=True)
+
+
+def last() -> Path:
+    """The last run kept."""
+    return max(process.RESULTS.glob("????????-??????.json"))
 
 
 def presence(peer: str, patience: float) -> dict[str, str] | str:
