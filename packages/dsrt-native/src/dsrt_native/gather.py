@@ -68,9 +68,9 @@ def integers_of(index: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.i
     """
     if isinstance(index, np.ndarray) and index.ndim == 1 and index.dtype.kind in "iu":
         return index
-    if isinstance(index, tuple) or np.ndim(index) != 1:
-        raise TypeError(f"expected an integer, a slice, or a list or 1-D array of integers, not {index!r}")
     rows = np.asarray(index)
+    if isinstance(index, tuple) or rows.ndim != 1:
+        raise TypeError(f"expected an integer, a slice, or a list or 1-D array of integers, not {index!r}")
     if rows.size == 0 and not isinstance(index, np.ndarray):
         return np.empty(0, np.int64)
     if rows.dtype == np.bool_ or (isinstance(index, list) and not _BOOLS.isdisjoint(map(type, index))):
