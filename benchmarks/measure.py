@@ -1,16 +1,18 @@
 """The work of one process: a single system on a single case of a suite. It prints one line of JSON.
 
 python -m benchmarks.measure about PEER
-python -m benchmarks.measure prepare|measure SUITE JOB, the job as JSON
+python -m benchmarks.measure prepare|measure|both SUITE JOB, the job as JSON
 """
 
 import importlib
 import json
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
+from benchmarks import sweep
 from benchmarks.peer import Cannot, load
 from benchmarks.suite import Job, Suite
 
@@ -45,7 +47,11 @@ def work(action: str, name: str, described: str) -> Any:
     if action == "measure":
         return suite.measure(job)
     job.folder.mkdir(parents=True)
-    return suite.prepare(job)
+    tried = suite.prepare(job)
+    if action == "prepare":
+        return tried
+    best = {work: sweep.best(attempts) for work, attempts in tried.items()}
+    return tried, suite.measure(replace(job, settings=best))
 
 
 if __name__ == "__main__":

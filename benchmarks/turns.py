@@ -25,22 +25,27 @@ def taken(
     absent: dict[str, str] = {}
     jobs = {peer: Job(peer, case, folder / peer, plan.seconds, plan.smoke) for peer in peers}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # Where figures mean nothing, several at once.
+        # Where figures mean nothing, several at once, and all that one does in one process.
         each: Callable[..., Iterable[Any]] = pool.map if plan.smoke else map
+        first = "both" if plan.smoke else "prepare"
 
         def ask(action: str, peer: str) -> Any:
             say(f"{suite} {case}: {action} {peer}")
             return _answer(action, suite, jobs[peer], plan.patience)
 
-        for peer, found in zip(peers, each(lambda peer: ask("prepare", peer), peers), strict=True):
+        for peer, found in zip(peers, each(lambda peer: ask(first, peer), peers), strict=True):
             if isinstance(found, str):
                 absent[peer] = found
                 continue
+            if plan.smoke:
+                found, turn = found
+                _keep(figures, peer, turn)
             tried[peer] = found
             best = {work: sweep.best(attempts) for work, attempts in found.items()}
             jobs[peer] = replace(jobs[peer], settings=best)
         there = [peer for peer in peers if peer not in absent]
-        for turn in range(min(plan.rounds, SUITES[suite].MOST_ROUNDS) if there else 0):
+        rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS) if there and not plan.smoke else 0
+        for turn in range(rounds):
             # The first of a round differs from round to round: a machine that slows down hits all alike.
             order = there[turn % len(there) :] + there[: turn % len(there)]
             for peer, found in zip(order, each(lambda peer: ask("measure", peer), order), strict=True):

@@ -125,9 +125,9 @@ def draw(
     return lambda: sampler.next().view(np.int64)
 
 
-def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, data_shards: int = 4) -> None:
     """One append a batch."""
-    with _created(workload, folder) as store:
+    with _created(workload, folder, data_shards) as store:
         for batch in batches:
             if isinstance(batch, Packed):
                 shapes = np.diff(batch.offsets)[:, None] if batch.shapes is None else batch.shapes
