@@ -63,28 +63,7 @@ impl HeapBuffer {
         let skip = block.addr().get().next_multiple_of(ALIGNMENT) - block.addr().get();
         // SAFETY: `skip` is less than `ALIGNMENT`, so `len` bytes and one more of the block are left behind it.
         let start = unsafe { block.add(skip) };
-        let buffer = Self { start, len, block, memory };
-        #[cfg(target_os = "linux")]
-        buffer.prefer_huge_pages();
-        Ok(buffer)
-    }
-
-    /// Asks for pages of 2 MiB under a large batch: a page fault for each 4 KiB costs more than the copy (NumPy asks
-    /// for its own arrays, too). Advice only, so a refusal means nothing.
-    #[cfg(target_os = "linux")]
-    fn prefer_huge_pages(&self) {
-        use rustix::mm::{Advice, madvise};
-        const PAGE: usize = 4096;
-        const LARGE: usize = 4 << 20;
-        if self.len < LARGE {
-            return;
-        }
-        let skip = self.start.addr().get().next_multiple_of(PAGE) - self.start.addr().get();
-        let len = (self.len - skip) / PAGE * PAGE;
-        // SAFETY: `skip` is less than a page and `len` at most what is left of the buffer, all of it whole pages that
-        // nobody else has a part in; the advice changes no content.
-        let advice = unsafe { madvise(self.start.as_ptr().add(skip).cast(), len, Advice::LinuxHugepage) };
-        advice.unwrap_or_default();
+        Ok(Self { start, len, block, memory })
     }
 }
 
@@ -190,6 +169,18 @@ pub enum Layout {
         /// One byte a sample, 0 for null; absent where nothing is null.
         valid: Option<Span>,
     },
+}
+
+impl Layout {
+    /// What it uses of the buffer.
+    pub fn spans(&self) -> impl Iterator<Item = Span> {
+        let (values, offsets, last) = match self {
+            Self::Dense { values, .. } => (values, None, None),
+            Self::Ragged { values, offsets, shapes, .. } => (values, Some(offsets), shapes.as_ref()),
+            Self::Strings { values, offsets, valid, .. } => (values, Some(offsets), valid.as_ref()),
+        };
+        [Some(values), offsets, last].into_iter().flatten().copied()
+    }
 }
 
 /// Writes the offsets of a [`Layout`]: where items of these lengths begin that lie back to back, and where the last ends.

@@ -6,6 +6,7 @@
 //! one way: writer, cache, population, order, gather, batch, loader. It knows nothing of Python.
 
 pub mod batch;
+mod copy;
 mod cpu;
 pub mod dtype;
 pub mod error;
@@ -16,6 +17,7 @@ pub mod fuzz;
 pub mod load;
 pub mod order;
 pub mod outcome;
+pub mod pool;
 pub mod read;
 pub mod rows;
 pub mod verify;

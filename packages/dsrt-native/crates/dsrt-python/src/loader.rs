@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsrt_core::batch::{Allocator, Heap};
+use dsrt_core::batch::Allocator;
 use dsrt_core::load::{Last, Loader, Next, Options, Pass, Stats};
 use dsrt_core::order::Order;
+use dsrt_core::pool::Pool;
 use dsrt_core::read::OnDamage;
 use dsrt_core::{Error, Kind};
 use pyo3::buffer::PyBuffer;
@@ -79,7 +80,7 @@ impl PyLoader {
         let on_damage = if mask { OnDamage::Mask } else { OnDamage::Raise };
         let memory: Arc<dyn Allocator> = match allocate {
             Some(function) => Arc::new(PythonMemory(function)),
-            None => Arc::new(Heap),
+            None => Arc::new(Pool),
         };
         let population = population.get().0.clone();
         let last = last.map(last_named).transpose();

@@ -1,6 +1,6 @@
 //! Populations: rows over caches.
 
-use dsrt_core::batch::Heap;
+use dsrt_core::pool::Pool;
 use dsrt_core::format::checksum::hex;
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
@@ -92,7 +92,7 @@ impl PyPopulation {
         let on_damage = if mask { OnDamage::Mask } else { OnDamage::Raise };
         let batch = detached(py, || {
             let projection = self.0.project(names.as_deref(), mask)?;
-            self.0.gather(&projection, &numbers(&rows)?, &Heap, on_damage)
+            self.0.gather(&projection, &numbers(&rows)?, &Pool, on_damage)
         })?;
         Ok(PyBatch::new(batch))
     }

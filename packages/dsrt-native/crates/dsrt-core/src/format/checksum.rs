@@ -1,7 +1,6 @@
 //! Checksums: CRC-32C of every record, keyed by its file, and BLAKE3 of everything else.
 
-use crc_fast::{CrcAlgorithm, Digest as Crc};
-
+use crate::copy::{START, Stores, sum, sum_and_copy};
 use crate::error::{Error, Kind, Result};
 
 /// A BLAKE3-256 digest.
@@ -14,12 +13,8 @@ pub fn digest(bytes: &[u8]) -> Digest {
 
 /// CRC-32C of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    // The algorithm is 32 bits wide; the upper half is zero.
-    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    !sum(START, bytes)
 }
-
-/// Axes of the longest shape an index entry holds.
-const MAX_AXES: usize = 31;
 
 /// The checksum of a record before the key: CRC-32C over the stored bytes, the record's ordinal in its shard,
 /// and its shape as the index holds it (`shape` is empty where the index holds none).
@@ -33,23 +28,29 @@ pub fn record(stored: &[u8], ordinal: u64, shape: &[u8]) -> u32 {
 }
 
 /// The same checksum, of stored bytes that come in pieces.
-pub struct Running(Crc);
+pub struct Running(u32);
 
 impl Default for Running {
     fn default() -> Self {
-        Self(Crc::new(CrcAlgorithm::Crc32Iscsi))
+        Self(START)
     }
 }
 
 impl Running {
     /// Goes on with the bytes that follow.
     pub fn update(&mut self, stored: &[u8]) {
-        self.0.update(stored);
+        self.0 = sum(self.0, stored);
+    }
+
+    /// Goes on with the bytes that follow, and copies them to `to`, which is as long.
+    pub(crate) fn copy(&mut self, stored: &[u8], to: &mut [u8], stores: Stores) {
+        self.0 = sum_and_copy(self.0, stored, to, stores);
     }
 
     /// The checksum of the record.
     pub fn end(self, ordinal: u64, shape: &[u8]) -> u32 {
-        end(self.0, ordinal, shape)
+        let state = sum(self.0, &ordinal.to_le_bytes());
+        !if shape.is_empty() { state } else { sum(state, shape) }
     }
 }
 
@@ -64,25 +65,6 @@ pub fn compare(crc: u32, key: u32, entry: u32) -> Result<()> {
          put this file of a replica in its place, or build the cache anew"
     );
     Err(Error::rule(Kind::Format, 33, message))
-}
-
-fn end(mut crc: Crc, ordinal: u64, shape: &[u8]) -> u32 {
-    // One update for both: short updates cost more by the call than by the byte.
-    let mut tail = [0; 8 + 8 * MAX_AXES];
-    let end = 8 + shape.len();
-    match tail.get_mut(..end).and_then(|t| t.split_first_chunk_mut::<8>()) {
-        Some((head, rest)) => {
-            *head = ordinal.to_le_bytes();
-            rest.copy_from_slice(shape);
-            crc.update(tail.get(..end).unwrap_or_default());
-        }
-        None => {
-            crc.update(&ordinal.to_le_bytes());
-            crc.update(shape);
-        }
-    }
-    // The algorithm is 32 bits wide; the upper half is zero.
-    crc.finalize() as u32
 }
 
 /// Chooses the instructions that checksums are made with, as the first checksum would. The choice is kept behind a
@@ -146,7 +128,7 @@ mod tests {
             let mut all = b"stored".to_vec();
             all.extend(5u64.to_le_bytes());
             all.extend(&shape);
-            assert_eq!(u64::from(record(b"stored", 5, &shape)), crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, &all));
+            assert_eq!(record(b"stored", 5, &shape), crc32c(&all));
         }
     }
 

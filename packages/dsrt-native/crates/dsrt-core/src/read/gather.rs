@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::batch::{Allocator, Batch, Column, Layout, Spans};
+use crate::copy::settle;
 use crate::error::{Error, Kind, Result};
 
 /// The column that says which samples of a batch are neither padding nor damaged.
@@ -122,6 +123,8 @@ pub fn gather(
         plans.push(source.plan(rows, &mut spans, &mut damage)?);
     }
     let mut buffer = memory.allocate(spans.total())?;
+    // Before the buffer goes anywhere, be it back to where it came from.
+    let settled = Settled;
     let mut filled = Vec::with_capacity(columns.len());
     for (column, ((name, _), plan)) in columns.iter().zip(plans).enumerate() {
         damage.column = column;
@@ -131,8 +134,32 @@ pub fn gather(
     if let Some(valid) = filled.iter().find(|column| *column.name == *VALID) {
         mark(valid, buffer.bytes_mut(), &damage)?;
     }
+    clear_gaps(&filled, buffer.bytes_mut());
+    drop(settled);
     let damaged = damage.found.into_iter().map(|((_, place), error)| (place, error)).collect();
     Ok(Batch { buffer, columns: filled, len: rows.len(), damaged })
+}
+
+/// Settles what columns wrote past the caches, when it is dropped.
+struct Settled;
+
+impl Drop for Settled {
+    fn drop(&mut self) {
+        settle();
+    }
+}
+
+/// Zeros what no column uses: a few bytes between them, and what a damaged record was to take. They are part of the
+/// memory that Python gets, and may be a former batch's.
+fn clear_gaps(columns: &[Column], buffer: &mut [u8]) {
+    let mut used: Vec<_> = columns.iter().flat_map(|column| column.layout.spans()).collect();
+    used.sort_unstable_by_key(|span| span.at);
+    let mut end = 0;
+    for span in used {
+        buffer.get_mut(end..span.at).unwrap_or_default().fill(0);
+        end = span.at + span.len;
+    }
+    buffer.get_mut(end..).unwrap_or_default().fill(0);
 }
 
 /// Makes `_valid` false where something is damaged.

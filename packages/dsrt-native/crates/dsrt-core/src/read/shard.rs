@@ -9,9 +9,10 @@ use memmap2::Mmap;
 use super::content::Content;
 use super::directory::Directory;
 use super::io::Access;
+use crate::copy::{Stores, ask_for, copy};
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
-use crate::format::checksum::{self, digest};
+use crate::format::checksum::{self, Running, digest};
 use crate::format::codec::check_frame;
 use crate::format::header;
 use crate::format::manifest::{FieldEntry, FileEntry};
@@ -38,6 +39,39 @@ pub(super) struct Record {
     held: Option<Vec<u8>>,
     /// Bytes it decodes to.
     pub size: u64,
+}
+
+/// A record where it lies in a mapped file.
+#[derive(Clone, Copy)]
+pub(super) struct MappedRecord<'a> {
+    stored: &'a [u8],
+    ordinal: u64,
+    crc: &'a [u8; 4],
+    shape: &'a [u8],
+    key: u32,
+}
+
+impl MappedRecord<'_> {
+    /// Asks for what [`MappedRecord::copy`] reads first.
+    pub(super) fn ask(&self) {
+        ask_for(self.crc);
+        ask_for(self.stored);
+    }
+
+    /// Copies the record to `out`, which has exactly its size, and says whether it is as it was written: if `verify` is
+    /// set, the very bytes that were copied have the checksum (R033). If not, what `out` holds means nothing.
+    pub(super) fn copy(&self, verify: bool, out: &mut [u8], stores: Stores) -> bool {
+        if self.stored.len() != out.len() {
+            return false;
+        }
+        if !verify {
+            copy(self.stored, out, stores);
+            return true;
+        }
+        let mut crc = Running::default();
+        crc.copy(self.stored, out, stores);
+        crc.end(self.ordinal, self.shape) ^ self.key == u32::from_le_bytes(*self.crc)
+    }
 }
 
 /// What the index says of a record.
@@ -83,6 +117,15 @@ impl Shard {
             return Err(Error::rule(Kind::Format, 39, message));
         }
         Ok(index)
+    }
+
+    /// A record of a mapped fixed shard as it lies there, unchecked. None if it is not mapped.
+    pub(super) fn mapped_fixed(&self, stride: usize, ordinal: u64) -> Option<MappedRecord<'_>> {
+        let Content::Mapped(map) = &self.content else { return None };
+        let start = (HEADER as usize).checked_add(stride.checked_mul(ordinal as usize)?)?;
+        let stored = map.get(start..start.checked_add(stride)?)?;
+        let crc = map.get(self.index as usize + 4 * ordinal as usize..)?.first_chunk()?;
+        Some(MappedRecord { stored, ordinal, crc, shape: &[], key: self.key })
     }
 
     /// Puts `count` neighbouring records of a fixed shard into `out`, which has exactly their size, and checks them

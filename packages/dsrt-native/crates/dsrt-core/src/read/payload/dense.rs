@@ -2,9 +2,11 @@
 
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Planned, Rows};
-use super::super::shard::Record;
+use super::super::shard::{MappedRecord, Record};
+use super::ahead::{Finder, ahead};
 use super::{Readers, reserved, too_large};
 use crate::batch::{Layout, Span, Spans};
+use crate::copy::Stores;
 use crate::dtype::Element;
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
@@ -44,6 +46,17 @@ impl<'a> Dense<'a> {
         let values = spans.reserve(stride.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
         let stride = usize::try_from(stride).map_err(|_| too_large())?;
         Ok(Self { readers, rows, records, stride, values })
+    }
+
+    /// Asks for the record of the sample at `place`, if it can be copied from where it is mapped.
+    fn ask<'b>(&self, finder: &mut Finder<'b>, place: usize) -> Option<Found<'b>> {
+        let (near, ordinal) = finder.find(*self.rows.ids.get(place)?)?;
+        if !near.field.is_fixed() {
+            return None;
+        }
+        let record = near.shard.mapped_fixed(self.stride, ordinal)?;
+        record.ask();
+        Some(Found { record, verify: near.verify })
     }
 
     /// How many samples from `place` on are taken together: neighbours in a fixed shard lie back to back in the file,
@@ -106,13 +119,33 @@ fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u
     copied.map_err(|error| reader.place(error, Some(number), Some(sample)))
 }
 
+/// A record that can be copied from where it is mapped.
+struct Found<'a> {
+    record: MappedRecord<'a>,
+    verify: bool,
+}
+
 impl Planned for Dense<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
         let mut rest = self.values.of_mut(buffer)?;
-        let mut place = 0;
-        while place < self.rows.len() {
+        let stores = Stores::of(rest.len());
+        let mut finder = Finder::new(&self.readers);
+        let ask = |place| self.ask(&mut finder, place);
+        let mut done = 0;
+        ahead(self.rows.len(), ask, |place, found: Option<Found>| {
+            if place < done {
+                return Ok(());
+            }
+            if let Some(Found { record, verify }) = found {
+                let out = rest.get_mut(..self.stride).ok_or_else(lost)?;
+                if record.copy(verify, out, stores) {
+                    rest = std::mem::take(&mut rest).get_mut(self.stride..).ok_or_else(lost)?;
+                    done = place + 1;
+                    return Ok(());
+                }
+            }
             let count = self.neighbours(place)?;
-            let (out, after) = rest.split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
+            let (out, after) = std::mem::take(&mut rest).split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
             rest = after;
             // Where one of several is damaged, it is found and named when each is read alone.
             if count == 1 || self.records(place, count, out).is_err() {
@@ -123,8 +156,9 @@ impl Planned for Dense<'_> {
                     self.one(place, out, damage)?;
                 }
             }
-            place += count;
-        }
+            done = place + count;
+            Ok(())
+        })?;
         let field = self.readers.field()?;
         let FieldKind::Dense(axes) = &field.kind else { return Err(lost()) };
         let shape = std::iter::once(self.rows.len() as u64).chain(axes.iter().copied()).collect();

@@ -1,5 +1,6 @@
 //! Payload fields as columns of a batch.
 
+mod ahead;
 mod dense;
 mod ragged;
 

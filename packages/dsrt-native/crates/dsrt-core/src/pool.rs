@@ -1,0 +1,182 @@
+//! Memory of batches that is used again.
+//!
+//! A page that is touched for the first time costs more than what is copied into it. So a batch that is dropped, which
+//! happens when the last array that views it dies, leaves its memory here, and the next of about its size takes it.
+//! What lies here is bounded in bytes, and given back to the system when nobody has wanted it for a while.
+//!
+//! There is nothing to wait for: each place has a lock of its own that is only ever tried. A child of a fork may find
+//! some locked for ever and does without them; memory that its parent left here it gives back, since writing there
+//! would copy the parent's pages first.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use memmap2::{MmapMut, MmapOptions};
+
+use crate::batch::{Allocator, Buffer, Heap};
+use crate::error::{Error, Kind, Result};
+
+/// Less is left to the heap, which is as fast there.
+const SMALL: usize = 4 << 10;
+
+/// From here on pages are huge, if the system has such.
+const LARGE: usize = 4 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+
+/// The most bytes that lie here.
+const MOST: usize = 512 << 20;
+
+/// How long memory lies here that nobody wants.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+static PLACES: [Mutex<Option<Idle>>; 32] = [const { Mutex::new(None) }; 32];
+
+/// Bytes that lie here.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Recycled memory, one pool for the whole process; the heap for what is small.
+///
+/// The memory is initialised: with zeros when it is new, else with a former batch.
+pub struct Pool;
+
+impl Allocator for Pool {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        if bytes < SMALL {
+            return Heap.allocate(bytes);
+        }
+        let memory = match take(bytes) {
+            Some(memory) => memory,
+            None => Memory::new(bytes)?,
+        };
+        Ok(Box::new(Slot { memory: Some(memory), len: bytes }))
+    }
+}
+
+/// The memory of one batch.
+struct Slot {
+    /// There until it is dropped.
+    memory: Option<Memory>,
+    len: usize,
+}
+
+impl Buffer for Slot {
+    fn bytes(&self) -> &[u8] {
+        self.memory.as_ref().and_then(|memory| memory.bytes().get(..self.len)).unwrap_or_default()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.memory.as_mut().and_then(|memory| memory.bytes_mut().get_mut(..self.len)).unwrap_or_default()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            put(memory);
+        }
+    }
+}
+
+/// Pages of the system's.
+struct Memory {
+    pages: MmapMut,
+    /// Where a huge page begins, if there are such.
+    skip: usize,
+    /// The process that made them.
+    pid: u32,
+}
+
+impl Memory {
+    /// At least `bytes` bytes of zeros.
+    fn new(bytes: usize) -> Result<Self> {
+        let refused = || Error::new(Kind::Memory, format!("a batch of {bytes} bytes cannot be allocated"));
+        // Some more, so that batches which differ a little can have each other's.
+        let step = (bytes / 8).next_power_of_two().max(SMALL);
+        let room = bytes.checked_next_multiple_of(step).ok_or_else(refused)?;
+        let slack = if room < LARGE { 0 } else { HUGE_PAGE };
+        let len = room.checked_add(slack).ok_or_else(refused)?;
+        let pages = MmapOptions::new().len(len).map_anon().map_err(|_| refused())?;
+        let mut skip = 0;
+        if slack > 0 {
+            #[cfg(target_os = "linux")]
+            // Advice only, so a refusal means nothing.
+            pages.advise(memmap2::Advice::HugePage).unwrap_or_default();
+            skip = pages.as_ptr().addr().wrapping_neg() % HUGE_PAGE;
+        }
+        Ok(Self { pages, skip, pid: std::process::id() })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.pages.get(self.skip..).unwrap_or_default()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.pages.get_mut(self.skip..).unwrap_or_default()
+    }
+
+    fn len(&self) -> usize {
+        self.pages.len().saturating_sub(self.skip)
+    }
+
+    /// Whether a batch of `bytes` bytes fits, and fills at least half of it.
+    fn suits(&self, bytes: usize) -> bool {
+        (self.len() / 2..=self.len()).contains(&bytes)
+    }
+}
+
+/// Memory that nobody uses.
+struct Idle {
+    memory: Memory,
+    since: Instant,
+}
+
+impl Idle {
+    fn new(memory: Memory) -> Self {
+        BYTES.fetch_add(memory.pages.len(), Ordering::Relaxed);
+        Self { memory, since: Instant::now() }
+    }
+
+    fn is_stale(&self, pid: u32) -> bool {
+        self.memory.pid != pid || self.since.elapsed() > PATIENCE
+    }
+
+    fn into_memory(self) -> Memory {
+        BYTES.fetch_sub(self.memory.pages.len(), Ordering::Relaxed);
+        self.memory
+    }
+}
+
+/// Memory for a batch of `bytes` bytes, if there is any.
+fn take(bytes: usize) -> Option<Memory> {
+    let pid = std::process::id();
+    for place in &PLACES {
+        let Ok(mut idle) = place.try_lock() else { continue };
+        if idle.as_ref().is_some_and(|idle| idle.is_stale(pid)) {
+            drop(idle.take().map(Idle::into_memory));
+        }
+        if idle.as_ref().is_some_and(|idle| idle.memory.suits(bytes)) {
+            return idle.take().map(Idle::into_memory);
+        }
+    }
+    None
+}
+
+/// Leaves memory here, where there is room for it.
+fn put(memory: Memory) {
+    let pid = std::process::id();
+    if memory.pid != pid || BYTES.load(Ordering::Relaxed).saturating_add(memory.pages.len()) > MOST {
+        return;
+    }
+    let mut memory = Some(memory);
+    for place in &PLACES {
+        let Ok(mut idle) = place.try_lock() else { continue };
+        if idle.as_ref().is_some_and(|idle| idle.is_stale(pid)) {
+            drop(idle.take().map(Idle::into_memory));
+        }
+        if idle.is_none() {
+            *idle = memory.take().map(Idle::new);
+        }
+        // All places are looked at: the last ones are hardly ever wanted, and so the first to become stale.
+    }
+}
