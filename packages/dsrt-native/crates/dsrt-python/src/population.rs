@@ -1,7 +1,7 @@
 //! Populations: rows over caches.
 
-use dsrt_core::pool::Pool;
 use dsrt_core::format::checksum::hex;
+use dsrt_core::pool::Pool;
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
 use pyo3::buffer::PyBuffer;

@@ -100,6 +100,11 @@ impl Damage {
         Ok(())
     }
 
+    /// Whether the first damage ends the batch.
+    pub fn raises(&self) -> bool {
+        self.on == OnDamage::Raise
+    }
+
     /// Whether the sample at `place` was reported in the column being gathered.
     pub fn is_damaged(&self, place: usize) -> bool {
         !self.found.is_empty() && self.found.contains_key(&(self.column, place))

@@ -51,15 +51,32 @@ pub(super) struct MappedRecord<'a> {
     key: u32,
 }
 
-impl MappedRecord<'_> {
-    /// Asks for what [`MappedRecord::copy`] reads first.
+impl<'a> MappedRecord<'a> {
+    /// The bytes it has in the file.
+    pub(super) fn stored(&self) -> &'a [u8] {
+        self.stored
+    }
+
+    /// The shape as the index holds it: 8 bytes an axis.
+    pub(super) fn shape(&self) -> &'a [u8] {
+        self.shape
+    }
+
+    /// Asks for what is read of it first.
+    #[inline]
     pub(super) fn ask(&self) {
         ask_for(self.crc);
         ask_for(self.stored);
     }
 
+    /// Whether it has its checksum (R033).
+    pub(super) fn is_sound(&self) -> bool {
+        checksum::record(self.stored, self.ordinal, self.shape) ^ self.key == u32::from_le_bytes(*self.crc)
+    }
+
     /// Copies the record to `out`, which has exactly its size, and says whether it is as it was written: if `verify` is
     /// set, the very bytes that were copied have the checksum (R033). If not, what `out` holds means nothing.
+    #[inline]
     pub(super) fn copy(&self, verify: bool, out: &mut [u8], stores: Stores) -> bool {
         if self.stored.len() != out.len() {
             return false;
@@ -120,12 +137,36 @@ impl Shard {
     }
 
     /// A record of a mapped fixed shard as it lies there, unchecked. None if it is not mapped.
+    #[inline]
     pub(super) fn mapped_fixed(&self, stride: usize, ordinal: u64) -> Option<MappedRecord<'_>> {
         let Content::Mapped(map) = &self.content else { return None };
         let start = (HEADER as usize).checked_add(stride.checked_mul(ordinal as usize)?)?;
         let stored = map.get(start..start.checked_add(stride)?)?;
         let crc = map.get(self.index as usize + 4 * ordinal as usize..)?.first_chunk()?;
         Some(MappedRecord { stored, ordinal, crc, shape: &[], key: self.key })
+    }
+
+    /// A record of a mapped indexed shard, in the range that its entry names (R032), otherwise unchecked. None if something
+    /// is wrong, or it is not mapped.
+    #[inline]
+    pub(super) fn mapped_indexed(&self, field: &Field, ordinal: u64) -> Option<MappedRecord<'_>> {
+        let Content::Mapped(map) = &self.content else { return None };
+        let (before, entry) =
+            map.get(self.entry_range(field, ordinal))?.split_at_checked(self.before(field, ordinal))?;
+        let (end, rest) = entry.split_first_chunk::<8>()?;
+        let (crc, shape) = rest.split_first_chunk::<4>()?;
+        let lo = before.first_chunk::<8>().map_or(HEADER, |end| u64::from_le_bytes(*end));
+        let hi = u64::from_le_bytes(*end);
+        let stored = map.get(lo as usize..hi as usize).filter(|_| HEADER <= lo && hi <= self.index)?;
+        Some(MappedRecord { stored, ordinal, crc, shape, key: self.key })
+    }
+
+    /// Asks for the index entry of a record, if it is mapped.
+    #[inline]
+    pub(super) fn ask_entry(&self, field: &Field, ordinal: u64) {
+        if let Content::Mapped(map) = &self.content {
+            ask_for(map.get(self.entry_range(field, ordinal)).unwrap_or_default());
+        }
     }
 
     /// Puts `count` neighbouring records of a fixed shard into `out`, which has exactly their size, and checks them
@@ -207,11 +248,9 @@ impl Shard {
 
     /// The index entry of a record and the range it names (R032).
     fn entry(&self, field: &Field, ordinal: u64) -> Result<Entry<'_>> {
-        let width = field.entry_bytes();
-        // The entry before says where the record begins.
-        let before = if ordinal == 0 { 0 } else { width };
-        let at = self.index + ordinal * width as u64;
-        let bytes = self.content.bytes(at - before as u64, at + width as u64)?;
+        let before = self.before(field, ordinal);
+        let range = self.entry_range(field, ordinal);
+        let bytes = self.content.bytes(range.start as u64, range.end as u64)?;
         let lost = || Error::new(Kind::Internal, "an index entry is cut off");
         let (previous, entry) = bytes.split_at_checked(before).ok_or_else(lost)?;
         let (end, rest) = entry.split_first_chunk::<8>().ok_or_else(lost)?;
@@ -220,6 +259,18 @@ impl Shard {
         let hi = u64::from_le_bytes(*end);
         check_range(lo, hi, self.index)?;
         Ok(Entry { stored: lo..hi, crc, bytes, shape: before + 12 })
+    }
+
+    /// Where the entry of a record lies, and the one before it, which says where the record begins. Nothing overflows: the
+    /// whole file has a length.
+    fn entry_range(&self, field: &Field, ordinal: u64) -> Range<usize> {
+        let at = self.index as usize + ordinal as usize * field.entry_bytes();
+        at - self.before(field, ordinal)..at + field.entry_bytes()
+    }
+
+    /// Bytes of the entry before, if there is one.
+    fn before(&self, field: &Field, ordinal: u64) -> usize {
+        if ordinal == 0 { 0 } else { field.entry_bytes() }
     }
 
     fn verify(&self, stored: &[u8], ordinal: u64, shape: &[u8], crc: u32) -> Result<()> {

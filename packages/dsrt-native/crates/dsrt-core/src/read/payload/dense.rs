@@ -2,15 +2,15 @@
 
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Planned, Rows};
-use super::super::shard::{MappedRecord, Record};
-use super::ahead::{Finder, ahead};
-use super::{Readers, reserved, too_large};
+use super::ahead::ahead;
+use super::finder::{Finder, Found};
+use super::indexed::{self, Item};
+use super::{Readers, too_large};
 use crate::batch::{Layout, Span, Spans};
 use crate::copy::Stores;
 use crate::dtype::Element;
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
-use crate::format::codec::decode;
 use crate::format::shard::dense_bytes;
 
 /// Neighbouring records are taken together up to so many bytes: they are still near when their checksums are made.
@@ -22,7 +22,7 @@ pub(super) struct Dense<'a> {
     rows: Rows<'a>,
     /// Compressed records, checked before memory is asked for: a manifest may claim any shape. One for each sample,
     /// or none at all if no cache compresses the field.
-    records: Vec<(u32, Record)>,
+    items: Vec<Item>,
     stride: usize,
     values: Span,
 }
@@ -30,33 +30,11 @@ pub(super) struct Dense<'a> {
 impl<'a> Dense<'a> {
     pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
         let stride = dense_bytes(readers.field()?).ok_or_else(lost)?;
-        let mut records = Vec::new();
-        if !readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed())) {
-            records = reserved(&rows, 1)?;
-            for (place, id) in rows.ids.iter().enumerate() {
-                match check(readers.of(*id)?, id.sample) {
-                    Ok(record) => records.push(record),
-                    Err(error) => {
-                        damage.report(place, error)?;
-                        records.push(Default::default());
-                    }
-                }
-            }
-        }
+        let is_fixed = readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed()));
+        let items = if is_fixed { Vec::new() } else { indexed::plan(&readers, &rows, damage, |_, _| Ok(()))? };
         let values = spans.reserve(stride.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
         let stride = usize::try_from(stride).map_err(|_| too_large())?;
-        Ok(Self { readers, rows, records, stride, values })
-    }
-
-    /// Asks for the record of the sample at `place`, if it can be copied from where it is mapped.
-    fn ask<'b>(&self, finder: &mut Finder<'b>, place: usize) -> Option<Found<'b>> {
-        let (near, ordinal) = finder.find(*self.rows.ids.get(place)?)?;
-        if !near.field.is_fixed() {
-            return None;
-        }
-        let record = near.shard.mapped_fixed(self.stride, ordinal)?;
-        record.ask();
-        Some(Found { record, verify: near.verify })
+        Ok(Self { readers, rows, items, stride, values })
     }
 
     /// How many samples from `place` on are taken together: neighbours in a fixed shard lie back to back in the file,
@@ -77,19 +55,29 @@ impl<'a> Dense<'a> {
         Ok(1 + rest.iter().zip(1..most).take_while(follows).count())
     }
 
-    /// Writes the records of `count` samples from `place` on.
+    /// Writes the records of `count` samples from `place` on, the usual way.
     fn records(&self, place: usize, count: usize, out: &mut [u8]) -> Result<()> {
         let id = *self.rows.ids.get(place).ok_or_else(lost)?;
         let reader = self.readers.of(id)?;
         if reader.field()?.is_fixed() {
             return copy(reader, id.sample, count as u64, self.stride as u64, out);
         }
-        let (number, record) = self.records.get(place).ok_or_else(lost)?;
-        let mut decoded = || {
-            let stored = reader.shard(*number)?.stored(record)?;
-            decode(reader.field()?, reader.dictionary()?, &stored, out)
-        };
-        decoded().map_err(|error| reader.place(error, Some(*number), Some(id.sample)))
+        indexed::write(&self.readers, self.items.get(place).ok_or_else(lost)?, id, out)
+    }
+
+    /// Writes the record of the sample at `place` to the beginning of `rest`, and those of its neighbours after it, the
+    /// usual way. Gives the number of them.
+    fn usual(&self, place: usize, rest: &mut [u8], damage: &mut Damage) -> Result<usize> {
+        let count = self.neighbours(place)?;
+        let (out, _) = rest.split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
+        // Where one of several is damaged, it is found and named when each is read alone.
+        if count == 1 || self.records(place, count, out).is_err() {
+            for number in 0..count {
+                let out = out.get_mut(number * self.stride..(number + 1) * self.stride).ok_or_else(lost)?;
+                self.one(place + number, out, damage)?;
+            }
+        }
+        Ok(count)
     }
 
     /// Writes the record of the sample at `place`, or zeros.
@@ -103,14 +91,6 @@ impl<'a> Dense<'a> {
     }
 }
 
-/// Checks a compressed record up to what must be known before memory is asked for.
-fn check(reader: &FieldReader, sample: u64) -> Result<(u32, Record)> {
-    if reader.field()?.is_fixed() {
-        return Ok(Default::default());
-    }
-    reader.record(sample).map(|(number, record, _)| (number, record))
-}
-
 /// Neighbouring records of a fixed shard: copied and checked.
 fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u8]) -> Result<()> {
     let (number, ordinal) = reader.locate(sample)?;
@@ -119,46 +99,24 @@ fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u
     copied.map_err(|error| reader.place(error, Some(number), Some(sample)))
 }
 
-/// A record that can be copied from where it is mapped.
-struct Found<'a> {
-    record: MappedRecord<'a>,
-    verify: bool,
-}
-
 impl Planned for Dense<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
-        let mut rest = self.values.of_mut(buffer)?;
-        let stores = Stores::of(rest.len());
+        let values = self.values.of_mut(buffer)?;
+        let stores = Stores::of(values.len());
         let mut finder = Finder::new(&self.readers);
-        let ask = |place| self.ask(&mut finder, place);
+        let records = ahead(self.rows.ids.iter().map(|id| finder.dense(*id, self.stride)));
         let mut done = 0;
-        ahead(self.rows.len(), ask, |place, found: Option<Found>| {
+        for (place, found) in records.enumerate() {
             if place < done {
-                return Ok(());
+                continue;
             }
-            if let Some(Found { record, verify }) = found {
-                let out = rest.get_mut(..self.stride).ok_or_else(lost)?;
-                if record.copy(verify, out, stores) {
-                    rest = std::mem::take(&mut rest).get_mut(self.stride..).ok_or_else(lost)?;
-                    done = place + 1;
-                    return Ok(());
-                }
+            let rest = values.get_mut(place * self.stride..).ok_or_else(lost)?;
+            let (out, _) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
+            let is_written = |found: Found| !damage.is_damaged(place) && found.write(out, stores);
+            if !found.is_some_and(is_written) {
+                done = place + self.usual(place, rest, damage)?;
             }
-            let count = self.neighbours(place)?;
-            let (out, after) = std::mem::take(&mut rest).split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
-            rest = after;
-            // Where one of several is damaged, it is found and named when each is read alone.
-            if count == 1 || self.records(place, count, out).is_err() {
-                let mut rest = out;
-                for place in place..place + count {
-                    let (out, after) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
-                    rest = after;
-                    self.one(place, out, damage)?;
-                }
-            }
-            done = place + count;
-            Ok(())
-        })?;
+        }
         let field = self.readers.field()?;
         let FieldKind::Dense(axes) = &field.kind else { return Err(lost()) };
         let shape = std::iter::once(self.rows.len() as u64).chain(axes.iter().copied()).collect();

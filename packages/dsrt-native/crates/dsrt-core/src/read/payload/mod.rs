@@ -2,6 +2,8 @@
 
 mod ahead;
 mod dense;
+mod finder;
+mod indexed;
 mod ragged;
 
 use std::sync::Arc;

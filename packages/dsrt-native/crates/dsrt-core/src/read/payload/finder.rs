@@ -1,0 +1,149 @@
+//! Records that are copied or decoded from where they are mapped.
+//!
+//! This is the fast way, and it tells no errors: where anything is not as it should be, it says that it cannot, and the
+//! usual way finds out what, and says so.
+
+use super::super::field::FieldReader;
+use super::super::gather::Id;
+use super::super::shard::{MappedRecord, Shard, shape_bytes};
+use super::Readers;
+use crate::copy::Stores;
+use crate::field::{Codec, Field, FieldKind};
+use crate::format::codec::{check_frame, decode};
+use crate::format::shard::dense_bytes;
+
+/// Finds records, one after another: most often in the shard where the last one was.
+pub(super) struct Finder<'a> {
+    readers: &'a Readers,
+    near: Option<Near<'a>>,
+}
+
+/// An open shard, and what holds for all records in it.
+#[derive(Clone, Copy)]
+struct Near<'a> {
+    cache: u32,
+    first: u64,
+    end: u64,
+    shard: &'a Shard,
+    reader: &'a FieldReader,
+    field: &'a Field,
+}
+
+/// Where the index of a mapped shard tells of a record.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    near: Near<'a>,
+    ordinal: u64,
+}
+
+/// A mapped record.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    record: MappedRecord<'a>,
+    reader: &'a FieldReader,
+    field: &'a Field,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(readers: &'a Readers) -> Self {
+        Self { readers, near: None }
+    }
+
+    #[inline]
+    fn find(&mut self, id: Id) -> Option<Entry<'a>> {
+        let near = self.near.filter(|near| near.cache == id.cache && (near.first..near.end).contains(&id.sample));
+        let near = match near {
+            Some(near) => near,
+            None => *self.near.insert(Near::new(self.readers.of(id).ok()?, id)?),
+        };
+        Some(Entry { near, ordinal: id.sample - near.first })
+    }
+
+    /// Finds a record of `stride` bytes, of a dense field, and asks for it.
+    #[inline]
+    pub(super) fn dense(&mut self, id: Id, stride: usize) -> Option<Found<'a>> {
+        let entry = self.find(id)?;
+        let Entry { near: Near { shard, reader, field, .. }, ordinal } = entry;
+        if !field.is_fixed() {
+            return entry.found();
+        }
+        let record = shard.mapped_fixed(stride, ordinal)?;
+        record.ask();
+        Some(Found { record, reader, field })
+    }
+
+    /// Finds the entry of a record in an indexed shard, and asks for it.
+    #[inline]
+    pub(super) fn entry(&mut self, id: Id) -> Option<Entry<'a>> {
+        let entry = self.find(id)?;
+        entry.near.shard.ask_entry(entry.near.field, entry.ordinal);
+        Some(entry)
+    }
+}
+
+impl<'a> Near<'a> {
+    fn new(reader: &'a FieldReader, id: Id) -> Option<Self> {
+        let (number, ordinal) = reader.locate(id.sample).ok()?;
+        let (first, end) = (id.sample - ordinal, id.sample + reader.left(id.sample).ok()?);
+        Some(Self {
+            cache: id.cache,
+            first,
+            end,
+            shard: reader.shard(number).ok()?,
+            reader,
+            field: reader.field().ok()?,
+        })
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Finds the record of an indexed shard by its entry (R032), and asks for it.
+    #[inline]
+    pub(super) fn found(self) -> Option<Found<'a>> {
+        let Near { shard, reader, field, .. } = self.near;
+        if field.is_fixed() {
+            return None;
+        }
+        let record = shard.mapped_indexed(field, self.ordinal)?;
+        record.ask();
+        Some(Found { record, reader, field })
+    }
+}
+
+impl<'a> Found<'a> {
+    /// The shape as the index holds it.
+    pub(super) fn shape(&self) -> &'a [u8] {
+        self.record.shape()
+    }
+
+    /// How large the record is, if what tells so fits together (R034 to R036). Its checksum is not compared.
+    pub(super) fn size(&self) -> Option<u64> {
+        let stored = self.record.stored();
+        let size = match dense_bytes(self.field) {
+            Some(size) => size,
+            None => shape_bytes(self.field, self.shape()).ok()?,
+        };
+        match self.field.codec {
+            Codec::Raw => (size == stored.len() as u64).then_some(size),
+            Codec::Zstd | Codec::ZstdDict => check_frame(stored, size).ok().map(|()| size),
+        }
+    }
+
+    /// Writes the record to `out`, which has exactly its size, and says whether that is what was stored (R033, R037,
+    /// R038, R040). If not, what `out` holds means nothing.
+    #[inline]
+    pub(super) fn write(&self, out: &mut [u8], stores: Stores) -> bool {
+        let verify = self.reader.cache().verify();
+        if self.field.codec == Codec::Raw {
+            return self.record.copy(verify, out, stores) && self.is_text_if_it_must(self.record.stored());
+        }
+        let Ok(dictionary) = self.reader.dictionary() else { return false };
+        (!verify || self.record.is_sound())
+            && decode(self.field, dictionary, self.record.stored(), out).is_ok()
+            && self.is_text_if_it_must(out)
+    }
+
+    fn is_text_if_it_must(&self, bytes: &[u8]) -> bool {
+        self.field.kind != FieldKind::Text || std::str::from_utf8(bytes).is_ok()
+    }
+}

@@ -1,0 +1,112 @@
+//! Records of indexed shards before memory is asked for: how large each of them is, proven as far as that takes.
+
+use super::super::field::FieldReader;
+use super::super::gather::{Damage, Id, Rows};
+use super::super::shard::Record;
+use super::ahead::ahead;
+use super::finder::Finder;
+use super::{Readers, reserved};
+use crate::error::{Error, Kind, Result};
+use crate::field::FieldKind;
+use crate::format::codec::decode;
+
+/// The largest record whose size is believed before its checksum was compared: so much memory a damaged index may cost.
+const BELIEVED: u64 = 16 << 20;
+
+/// A record that is planned.
+#[derive(Default)]
+pub(super) struct Item {
+    /// Bytes it has in the batch.
+    pub size: u64,
+    /// What passed every check but decoding. None where all that is still to be done, or nothing.
+    checked: Option<Box<(u32, Record)>>,
+}
+
+/// Plans a record of each sample. `each` gets its shape as the index holds it, which is none of a damaged one. Samples of
+/// caches with fixed shards, where nothing needs to be known, are left out.
+pub(super) fn plan(
+    readers: &Readers,
+    rows: &Rows,
+    damage: &mut Damage,
+    mut each: impl FnMut(&Item, &[u8]) -> Result<()>,
+) -> Result<Vec<Item>> {
+    let mut items = reserved(rows, 1)?;
+    let mut finder = Finder::new(readers);
+    let entries = ahead(rows.ids.iter().map(|id| finder.entry(*id)));
+    let records = ahead(entries.map(|entry| entry?.found()));
+    for ((place, id), found) in rows.ids.iter().enumerate().zip(records) {
+        let believed = found.and_then(|found| Some((found, found.size().filter(|size| *size <= BELIEVED)?)));
+        let item = if let Some((found, size)) = believed {
+            let item = Item { size, checked: None };
+            each(&item, found.shape())?;
+            item
+        } else if readers.of(*id)?.field()?.is_fixed() {
+            Item::default()
+        } else {
+            match readers.of(*id)?.record(id.sample) {
+                Ok((number, record, entry)) => {
+                    let item = Item { size: record.size, checked: Some(Box::new((number, record))) };
+                    each(&item, entry.shape())?;
+                    item
+                }
+                Err(error) => {
+                    if damage.raises() {
+                        check_before(readers, rows, place)?;
+                    }
+                    damage.report(place, error)?;
+                    each(&Item::default(), &[])?;
+                    Item::default()
+                }
+            }
+        };
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// Finds the first error of the samples before `place`, whose checksums were not compared yet.
+fn check_before(readers: &Readers, rows: &Rows, place: usize) -> Result<()> {
+    for id in rows.ids.iter().take(place) {
+        let reader = readers.of(*id)?;
+        if !reader.field()?.is_fixed() {
+            reader.record(id.sample)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a planned record the usual way, every check of it done or made up for.
+pub(super) fn write(readers: &Readers, item: &Item, id: Id, out: &mut [u8]) -> Result<()> {
+    let reader = readers.of(id)?;
+    match &item.checked {
+        Some(checked) => {
+            let (number, record) = &**checked;
+            decoded(reader, *number, record, id, out)
+        }
+        None => {
+            let (number, record, _) = reader.record(id.sample)?;
+            if record.size != out.len() as u64 {
+                return Err(Error::new(Kind::Internal, "a record has another size than was planned"));
+            }
+            decoded(reader, number, &record, id, out)
+        }
+    }
+}
+
+fn decoded(reader: &FieldReader, number: u32, record: &Record, id: Id, out: &mut [u8]) -> Result<()> {
+    let mut decoded = || {
+        let stored = reader.shard(number)?.stored(record)?;
+        let field = reader.field()?;
+        decode(field, reader.dictionary()?, &stored, out)?;
+        if field.kind == FieldKind::Text { check_text(out) } else { Ok(()) }
+    };
+    decoded().map_err(|error| reader.place(error, Some(number), Some(id.sample)))
+}
+
+/// R038.
+fn check_text(bytes: &[u8]) -> Result<()> {
+    std::str::from_utf8(bytes).map(drop).map_err(|error| {
+        let message = format!("the text is not UTF-8 from byte {} on", error.valid_up_to());
+        Error::rule(Kind::Format, 38, message)
+    })
+}
