@@ -180,3 +180,64 @@ fn put(memory: Memory) {
         // All places are looked at: the last ones are hardly ever wanted, and so the first to become stale.
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::ALIGNMENT;
+
+    fn address(buffer: &dyn Buffer) -> usize {
+        buffer.bytes().as_ptr().addr()
+    }
+
+    /// Sizes that no other test asks for.
+    const SIZE: usize = 49 << 20;
+
+    #[test]
+    fn a_dropped_batch_leaves_its_memory_to_the_next_of_its_size() {
+        let mut first = Pool.allocate(SIZE).unwrap();
+        first.bytes_mut()[SIZE - 1] = 7;
+        let at = address(&*first);
+        let second = Pool.allocate(SIZE).unwrap();
+        assert_ne!(address(&*second), at);
+        drop(first);
+        let third = Pool.allocate(SIZE + 100).unwrap();
+        assert_eq!((address(&*third), third.bytes().len()), (at, SIZE + 100));
+        drop((second, third));
+    }
+
+    #[test]
+    fn memory_of_any_size_is_aligned_and_as_large_as_asked_for() {
+        for len in [0, 1, SMALL - 1, SMALL, SMALL + 1, 70_001, LARGE - 1, LARGE, LARGE + 4097] {
+            let buffer = Pool.allocate(len).unwrap();
+            assert_eq!((buffer.bytes().len(), address(&*buffer) % ALIGNMENT), (len, 0));
+        }
+        assert_eq!(Pool.allocate(usize::MAX).err().unwrap().kind(), Kind::Memory);
+        assert_eq!(Pool.allocate(isize::MAX as usize).err().unwrap().kind(), Kind::Memory);
+    }
+
+    #[test]
+    fn what_lies_here_is_bounded() {
+        let many: Vec<_> = (0..40).map(|_| Pool.allocate(101 << 20).unwrap()).collect();
+        drop(many);
+        assert!(BYTES.load(Ordering::Relaxed) <= MOST);
+    }
+
+    #[test]
+    fn a_small_batch_does_not_take_large_memory() {
+        let memory = Memory::new(1 << 20).unwrap();
+        assert!(memory.suits(1 << 20) && memory.suits(700_000) && !memory.suits(400_000) && !memory.suits(2 << 20));
+    }
+
+    #[test]
+    fn memory_of_the_parent_of_a_fork_and_what_nobody_wants_is_given_back() {
+        let pid = std::process::id();
+        let idle = |pid, since| Idle { memory: Memory { pid, ..Memory::new(SMALL).unwrap() }, since };
+        let now = Instant::now();
+        assert!(!idle(pid, now).is_stale(pid));
+        assert!(idle(pid.wrapping_add(1), now).is_stale(pid));
+        if let Some(long_ago) = now.checked_sub(PATIENCE + Duration::from_secs(1)) {
+            assert!(idle(pid, long_ago).is_stale(pid));
+        }
+    }
+}

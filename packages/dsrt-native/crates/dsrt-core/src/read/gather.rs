@@ -184,7 +184,7 @@ fn mark(valid: &Column, buffer: &mut [u8], damage: &Damage) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{Heap, Span};
+    use crate::batch::{Buffer, Heap, Span};
     use crate::dtype::{DType, Element};
 
     /// One byte a sample: its number, or a breach of rule `self.1` at the samples of `self.0`.
@@ -234,6 +234,17 @@ mod tests {
         }
     }
 
+    /// Memory of a former batch.
+    struct Used;
+
+    impl Allocator for Used {
+        fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+            let mut buffer = Heap.allocate(bytes)?;
+            buffer.bytes_mut().fill(0xAA);
+            Ok(buffer)
+        }
+    }
+
     fn run(bad: Vec<u64>, rule: u16, on: OnDamage) -> Result<Vec<Vec<u8>>> {
         let ids: Vec<_> = [5, 6, 7, 7].map(|sample| Id { cache: 0, sample }).into();
         let rows = Rows { ids: &ids, rows: &[0; 4], positions: &[0; 4], valid: &[true, true, true, false], seed: 0 };
@@ -242,8 +253,10 @@ mod tests {
             (VALID.into(), Box::new(Valid)),
             ("b".into(), Box::new(Bytes(vec![], 0))),
         ];
-        let batch = gather(&columns, &rows, &Heap, on)?;
+        let batch = gather(&columns, &rows, &Used, on)?;
         assert_eq!(batch.len, 4);
+        // Nothing of a former batch is left, not even where no column lies.
+        assert!(!batch.buffer.bytes().contains(&0xAA));
         let mut found: Vec<_> = batch
             .columns
             .iter()

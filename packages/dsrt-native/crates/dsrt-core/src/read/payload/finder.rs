@@ -5,12 +5,12 @@
 
 use super::super::field::FieldReader;
 use super::super::gather::Id;
-use super::super::shard::{MappedRecord, Shard, shape_bytes};
+use super::super::shard::{MappedRecord, Shard};
 use super::Readers;
 use crate::copy::Stores;
 use crate::field::{Codec, Field, FieldKind};
-use crate::format::codec::{check_frame, decode};
-use crate::format::shard::dense_bytes;
+use crate::format::codec::{check_blocks, check_frame, decode};
+use crate::format::shard::record_size;
 
 /// Finds records, one after another: most often in the shard where the last one was.
 pub(super) struct Finder<'a> {
@@ -116,17 +116,20 @@ impl<'a> Found<'a> {
         self.record.shape()
     }
 
-    /// How large the record is, if what tells so fits together (R034 to R036). Its checksum is not compared.
+    /// How large the record is, if what tells so fits together: shape, frame and dictionary (R034 to R037, R040). Its
+    /// checksum is not compared, and it is not decoded.
     pub(super) fn size(&self) -> Option<u64> {
         let stored = self.record.stored();
-        let size = match dense_bytes(self.field) {
-            Some(size) => size,
-            None => shape_bytes(self.field, self.shape()).ok()?,
+        let size = record_size(self.field, self.shape()).ok()?;
+        let fits = match self.field.codec {
+            Codec::Raw => size == stored.len() as u64,
+            Codec::Zstd | Codec::ZstdDict => {
+                check_frame(stored, size).is_ok()
+                    && self.reader.dictionary().is_ok()
+                    && check_blocks(stored, size).is_ok()
+            }
         };
-        match self.field.codec {
-            Codec::Raw => (size == stored.len() as u64).then_some(size),
-            Codec::Zstd | Codec::ZstdDict => check_frame(stored, size).ok().map(|()| size),
-        }
+        fits.then_some(size)
     }
 
     /// Writes the record to `out`, which has exactly its size, and says whether that is what was stored (R033, R037,
