@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -135,12 +136,13 @@ def _metadata(data: bytes) -> list[tuple[str, int, int]]:
     views = [table.scalar(2, "B", 0) in (23, 24) for table in schema.tables(1)]
     found = []
     at = 0
-    for offset, head, body in footer.structs(3, "qixxxxq"):
+    for offset, head, body in struct.iter_unpack("<qixxxxq", footer.structs(3, 24)):
         found.append(("flatbuffers", at, offset + head))
         at = offset + head
         batch = Table.root(memoryview(data)[offset + 8 : offset + head]).table(2)
         assert batch is not None
-        for what, (place, length) in zip(_buffers(batch, views), batch.structs(2, "qq"), strict=True):
+        places = struct.iter_unpack("<qq", batch.structs(2, 16))
+        for what, (place, length) in zip(_buffers(batch, views), places, strict=True):
             first = offset + head + place
             found += [("gaps", at, first), (what, first, first + length)] if length else []
             at = first + length if length else at
@@ -150,7 +152,7 @@ def _metadata(data: bytes) -> list[tuple[str, int, int]]:
 
 
 def _buffers(batch: Table, views: list[bool]) -> list[str]:
-    counts = iter(count for (count,) in batch.structs(4, "q"))
+    counts = iter(count for (count,) in struct.iter_unpack("<q", batch.structs(4, 8)))
     kinds = []
     for is_view in views:
         kinds += ["bitmap", "views", *["data"] * next(counts)] if is_view else ["bitmap", "values"]
