@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::field::{Codec, Field, FieldKind};
 use crate::format::checksum::{self, digest, key};
 use crate::format::header;
-use crate::format::json::Value;
+use crate::format::json::{Object, Value};
 use crate::format::manifest::{CHUNK, FieldEntry, FileEntry, Manifest, MetadataEntry};
 use crate::format::shard::{HEADER, dense_bytes};
 
@@ -135,7 +135,7 @@ fn write_manifest(root: &Path, samples: u64, field: FieldEntry, metadata: Option
         shards: (samples > 0).then_some(samples).into_iter().collect(),
         fields: vec![field],
         fingerprint: None,
-        attributes: Value::Object(BTreeMap::new()),
+        attributes: Value::Object(Object::default()),
         metadata,
         digest: [0; 32],
     };

@@ -1,12 +1,10 @@
 //! The plan of a cache as its journal notes it: all that its bytes depend on apart from the samples.
 
-use std::collections::BTreeMap;
-
 use super::options::{Dictionary, WriterOptions};
 use super::sealed::{file_from_json, file_to_json, get, int, object, string};
 use crate::error::Result;
 use crate::field::Codec;
-use crate::format::json::Value;
+use crate::format::json::{Object, Value};
 use crate::format::manifest::{FileEntry, Manifest};
 
 /// Another one for every change of what is in a work directory.
@@ -58,7 +56,7 @@ pub(super) fn with_trained(plan: Value, options: &WriterOptions, manifest: &Mani
         (Some(Dictionary::Train(_)), Some(file)) => Some(((*field.name).into(), file_to_json(file))),
         _ => None,
     });
-    plan.insert(TRAINED.into(), Value::Object(trained.collect::<BTreeMap<_, _>>()));
+    plan.insert(TRAINED.into(), Value::Object(trained.collect::<Object>()));
     Value::Object(plan)
 }
 
@@ -102,10 +100,9 @@ fn fields_differ(theirs: Option<&Value>, ours: Option<&Value>, found: &mut Vec<S
     for (theirs, ours) in theirs.iter().zip(ours).filter(|(theirs, ours)| theirs != ours) {
         let (Value::Object(theirs), Value::Object(ours)) = (theirs, ours) else { continue };
         let mut keys: Vec<_> =
-            theirs.keys().chain(ours.keys()).filter(|key| theirs.get(*key) != ours.get(*key)).collect();
+            theirs.keys().chain(ours.keys()).filter(|key| theirs.get(key) != ours.get(key)).collect();
         keys.sort();
         keys.dedup();
-        let keys: Vec<_> = keys.iter().map(|key| &***key).collect();
         if let Some(Value::Str(name)) = ours.get("name") {
             found.push(format!("field {name} ({})", keys.join(", ")));
         }

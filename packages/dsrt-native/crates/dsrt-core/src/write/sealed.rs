@@ -1,10 +1,8 @@
 //! A durable shard, as the journal notes it.
 
-use std::collections::BTreeMap;
-
 use super::spill::SpillMark;
 use crate::format::checksum::{Digest, hex, unhex};
-use crate::format::json::Value;
+use crate::format::json::{Object, Value};
 use crate::format::manifest::FileEntry;
 
 /// A shard whose files, and whose rows in the spill, are durable.
@@ -80,7 +78,7 @@ fn number(value: &Value) -> Option<u64> {
 
 /// An object of these keys.
 pub(super) fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::Object(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<BTreeMap<_, _>>())
+    Value::Object(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Object>())
 }
 
 /// A string.

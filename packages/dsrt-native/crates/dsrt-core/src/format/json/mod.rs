@@ -3,12 +3,14 @@
 //! A parser of our own because every leniency of a common one is a way for two readers to disagree: duplicate
 //! keys, numbers out of range, lone surrogates, deep nesting.
 
+mod memory;
+mod object;
 mod parse;
 mod write;
 
-use std::collections::BTreeMap;
-
 use crate::error::Result;
+
+pub use object::Object;
 
 /// The most levels of arrays and objects; the outermost is level 1.
 pub const MAX_DEPTH: u32 = 64;
@@ -28,12 +30,13 @@ pub enum Value {
     Str(Box<str>),
     /// An array.
     Array(Vec<Value>),
-    /// An object. Its order is that of the code points of its keys.
-    Object(BTreeMap<Box<str>, Value>),
+    /// An object.
+    Object(Object),
 }
 
 impl Value {
-    /// The one value that `text` spells. A breach is of rule R004 and names the byte.
+    /// The one value that `text` spells. A breach is of rule R004 and names the byte. Text can ask for
+    /// about 30 times its own bytes; where the memory refuses them, that is an error of [`Kind::Memory`](crate::Kind).
     pub fn parse(text: &[u8]) -> Result<Self> {
         parse::parse(text)
     }

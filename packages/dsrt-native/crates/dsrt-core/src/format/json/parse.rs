@@ -1,38 +1,39 @@
 //! Text to values: one pass over the bytes, recursion bounded by the depth the format allows.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
-use super::{MAX_DEPTH, Value};
+use super::memory::{Step, Stop, copy, one_more};
+use super::{MAX_DEPTH, Object, Value};
 use crate::error::{Error, Kind, Result};
 use crate::format::names::short;
 
 pub(super) fn parse(text: &[u8]) -> Result<Value> {
     let text = match std::str::from_utf8(text) {
         Ok(text) => text,
-        Err(error) => return Err(breach(error.valid_up_to(), "not well-formed UTF-8")),
+        Err(error) => return Err(breach(error.valid_up_to(), "not well-formed UTF-8").error()),
     };
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, at: 0, decoded: String::new() };
     parser.space();
-    let value = parser.value(0)?;
+    let value = parser.value(0).map_err(Stop::error)?;
     parser.space();
     match parser.peek() {
         None => Ok(value),
-        Some(_) => Err(parser.breach("something follows the value")),
+        Some(_) => Err(parser.breach("something follows the value").error()),
     }
 }
 
-fn breach(at: usize, what: &str) -> Error {
-    Error::rule(Kind::Format, 4, format!("manifest.json is not the strict JSON of the format: {what} at byte {at}"))
+fn breach(at: usize, what: &str) -> Stop {
+    let message = format!("manifest.json is not the strict JSON of the format: {what} at byte {at}");
+    Stop::Breach(Error::rule(Kind::Format, 4, message))
 }
 
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// The string that is read, if it has escapes.
+    decoded: String,
 }
 
 impl Parser<'_> {
-    fn breach(&self, what: &str) -> Error {
+    fn breach(&self, what: &str) -> Stop {
         breach(self.at, what)
     }
 
@@ -46,7 +47,7 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, byte: u8) -> Result<()> {
+    fn expect(&mut self, byte: u8) -> Step<()> {
         if self.take(byte) { Ok(()) } else { Err(self.breach(&format!("no {:?}", char::from(byte)))) }
     }
 
@@ -57,7 +58,7 @@ impl Parser<'_> {
     }
 
     /// A value inside `depth` arrays and objects.
-    fn value(&mut self, depth: u32) -> Result<Value> {
+    fn value(&mut self, depth: u32) -> Step<Value> {
         match self.peek() {
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
@@ -70,7 +71,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value> {
+    fn word(&mut self, word: &str, value: Value) -> Step<Value> {
         if !self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
             return Err(self.breach("no value"));
         }
@@ -78,7 +79,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn open(&mut self, depth: u32, bracket: u8) -> Result<()> {
+    fn open(&mut self, depth: u32, bracket: u8) -> Step<()> {
         if depth > MAX_DEPTH {
             return Err(self.breach("more than 64 levels"));
         }
@@ -87,14 +88,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn array(&mut self, depth: u32) -> Result<Value> {
+    fn array(&mut self, depth: u32) -> Step<Value> {
         self.open(depth, b'[')?;
         let mut items = Vec::new();
         if self.take(b']') {
             return Ok(Value::Array(items));
         }
         loop {
-            items.try_reserve(1).map_err(|_| Error::new(Kind::Memory, "the manifest is too large for the memory"))?;
+            one_more(&mut items)?;
             items.push(self.value(depth)?);
             self.space();
             if self.take(b']') {
@@ -105,49 +106,56 @@ impl Parser<'_> {
         }
     }
 
-    fn object(&mut self, depth: u32) -> Result<Value> {
+    fn object(&mut self, depth: u32) -> Step<Value> {
+        let start = self.at;
         self.open(depth, b'{')?;
-        let mut entries = BTreeMap::new();
+        let mut entries = Vec::new();
         if self.take(b'}') {
-            return Ok(Value::Object(entries));
+            return Ok(Value::Object(Object::default()));
         }
         loop {
-            let start = self.at;
+            one_more(&mut entries)?;
             let key = self.string()?;
             self.space();
             self.expect(b':')?;
             self.space();
-            match entries.entry(key) {
-                Entry::Vacant(free) => free.insert(self.value(depth)?),
-                Entry::Occupied(taken) => return Err(breach(start, &format!("a second key {:?}", short(taken.key())))),
-            };
+            entries.push((key, self.value(depth)?));
             self.space();
             if self.take(b'}') {
-                return Ok(Value::Object(entries));
+                let second = |key: Box<str>| breach(start, &format!("a second key {:?} in the object", short(&key)));
+                return Object::sorted(entries).map(Value::Object).map_err(second);
             }
             self.expect(b',')?;
             self.space();
         }
     }
 
-    fn string(&mut self) -> Result<Box<str>> {
+    fn string(&mut self) -> Step<Box<str>> {
         self.expect(b'"')?;
-        let mut out = String::new();
+        let text = self.text;
+        let mut start = self.at;
+        self.decoded.clear();
         loop {
-            let start = self.at;
             while self.peek().is_some_and(|c| c != b'"' && c != b'\\' && c >= 0x20) {
                 self.at += 1;
             }
             // Both ends lie at ASCII bytes or the ends of the text, so this never splits a character.
-            out.push_str(self.text.get(start..self.at).unwrap_or_default());
+            let plain = text.get(start..self.at).unwrap_or_default();
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out.into());
+                    if self.decoded.is_empty() {
+                        return copy(plain);
+                    }
+                    self.decode(plain)?;
+                    return copy(&self.decoded);
                 }
                 Some(b'\\') => {
+                    self.decode(plain)?;
                     self.at += 1;
-                    out.push(self.escape()?);
+                    let letter = self.escape()?;
+                    self.decode(letter.encode_utf8(&mut [0; 4]))?;
+                    start = self.at;
                 }
                 Some(_) => return Err(self.breach("a control character in a string")),
                 None => return Err(self.breach("a string without end")),
@@ -155,7 +163,13 @@ impl Parser<'_> {
         }
     }
 
-    fn escape(&mut self) -> Result<char> {
+    fn decode(&mut self, part: &str) -> Step<()> {
+        self.decoded.try_reserve(part.len()).map_err(|_| Stop::Memory)?;
+        self.decoded.push_str(part);
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Step<char> {
         let plain = match self.peek() {
             Some(c @ (b'"' | b'\\' | b'/')) => char::from(c),
             Some(b'b') => '\u{8}',
@@ -171,7 +185,7 @@ impl Parser<'_> {
     }
 
     /// `uXXXX` or a whole surrogate pair `uXXXX\uXXXX`.
-    fn unicode(&mut self) -> Result<char> {
+    fn unicode(&mut self) -> Step<char> {
         let start = self.at;
         let high = self.unit()?;
         let code = match high {
@@ -187,7 +201,7 @@ impl Parser<'_> {
         char::from_u32(code).ok_or_else(|| breach(start, "half a surrogate pair"))
     }
 
-    fn unit(&mut self) -> Result<u32> {
+    fn unit(&mut self) -> Step<u32> {
         self.expect(b'u')?;
         let mut unit = 0;
         for _ in 0..4 {
@@ -198,7 +212,7 @@ impl Parser<'_> {
         Ok(unit)
     }
 
-    fn digits(&mut self) -> Result<()> {
+    fn digits(&mut self) -> Step<()> {
         let start = self.at;
         while self.peek().is_some_and(|c| c.is_ascii_digit()) {
             self.at += 1;
@@ -206,7 +220,7 @@ impl Parser<'_> {
         if self.at > start { Ok(()) } else { Err(self.breach("no digit")) }
     }
 
-    fn number(&mut self) -> Result<Value> {
+    fn number(&mut self) -> Step<Value> {
         let start = self.at;
         self.take(b'-');
         if !self.take(b'0') {
@@ -227,7 +241,7 @@ impl Parser<'_> {
         let token = self.text.get(start..self.at).unwrap_or_default();
         if float {
             return match token.parse::<f64>() {
-                Ok(number) if number.is_finite() => Ok(Value::Float(token.into())),
+                Ok(number) if number.is_finite() => Ok(Value::Float(copy(token)?)),
                 _ => Err(breach(start, "a number beyond the range of doubles")),
             };
         }

@@ -1,3 +1,4 @@
+use super::Object;
 use super::Value;
 use super::parse::parse;
 use proptest::prelude::*;
@@ -60,6 +61,20 @@ fn what_is_not_json_is_refused() {
     bad("\u{a0}1");
 }
 
+#[test]
+fn keys_are_found_sorted_changed_and_taken_out() {
+    let Value::Object(mut object) = good(r#"{"b":1,"a":2,"\u00e9":3,"":4}"#) else { panic!() };
+    assert!(object.keys().eq(["", "a", "b", "é"]));
+    assert_eq!((object.get("a"), object.get("c")), (Some(&Value::Int(2)), None));
+    object.insert("aa".into(), Value::Null);
+    object.insert("b".into(), Value::Bool(true));
+    assert_eq!(object.remove("a"), Some(Value::Int(2)));
+    assert_eq!((object.remove("a"), object.len()), (None, 4));
+    let mut text = Vec::new();
+    Value::Object(object).write(&mut text);
+    assert_eq!(String::from_utf8(text).unwrap(), r#"{"":4,"aa":null,"b":true,"é":3}"#);
+}
+
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -71,7 +86,8 @@ fn values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            prop::collection::btree_map(any::<String>().prop_map(Into::into), inner, 0..4).prop_map(Value::Object),
+            prop::collection::vec((any::<String>().prop_map(Into::into), inner), 0..4)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect::<Object>())),
         ]
     })
 }

@@ -13,7 +13,7 @@ pub(super) fn value(value: &Value, out: &mut Vec<u8>) {
         Value::Array(items) => {
             list(b'[', b']', items, out, self::value);
         }
-        Value::Object(entries) => list(b'{', b'}', entries, out, |(key, item), out| {
+        Value::Object(entries) => list(b'{', b'}', entries.iter(), out, |(key, item), out| {
             string(key, out);
             out.push(b':');
             self::value(item, out);

@@ -1,9 +1,9 @@
 //! What a manifest lists that may break rules R007 to R021: the validator goes on with what is described well.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::limits::{self, Breach};
+use super::memory::gathered;
 use super::{FileEntry, MetadataEntry, Value, proven, types, values};
 use crate::error::Result;
 use crate::field::Field;
@@ -52,7 +52,7 @@ impl Inventory {
         let raw = types::read(&value)?;
         let mut are_shards_legal = true;
         let mut is_metadata_legal = true;
-        let mut fields: Vec<_> = raw.fields.iter().map(listed).collect();
+        let mut fields = gathered(raw.fields.iter().map(listed))?;
         limits::check(&raw, &mut |breach| {
             tell(&breach);
             are_shards_legal &= breach.rule != 10;
@@ -66,32 +66,34 @@ impl Inventory {
                 }
                 _ => field.entry = None,
             }
-        });
+        })?;
         // One that is named twice has no files of its own.
-        let wrong: BTreeSet<_> = fields.iter().filter(|field| field.entry.is_none()).map(|f| f.name.clone()).collect();
-        for field in fields.iter_mut().filter(|field| wrong.contains(&field.name)) {
-            field.entry = None;
+        let mut wrong = gathered(fields.iter().map(|field| Ok(field.entry.is_none().then(|| field.name.clone()))))?;
+        wrong.sort_unstable();
+        for field in fields.iter_mut() {
+            if wrong.binary_search(&Some(field.name.clone())).is_ok() {
+                field.entry = None;
+            }
         }
         Ok(Self {
             samples: u64::try_from(raw.samples).ok(),
-            shards: values::shards(&raw).filter(|_| are_shards_legal),
+            shards: values::shards(&raw)?.filter(|_| are_shards_legal),
             fields,
             has_metadata: raw.metadata.is_some(),
-            metadata: values::metadata(&raw).filter(|_| is_metadata_legal),
+            metadata: values::metadata(&raw)?.filter(|_| is_metadata_legal),
         })
     }
 }
 
-fn listed(raw: &types::RawField) -> ListedField {
-    let sound = |field| SoundField {
-        field,
-        files: raw.files.iter().map(|file| Some(values::file(file))).collect(),
-        dictionary: raw.dictionary.as_ref().map(values::file),
+fn listed(raw: &types::RawField) -> Result<ListedField> {
+    let sound = |field| {
+        let files = gathered(raw.files.iter().map(|file| Ok(Some(values::file(file)))))?;
+        Ok(SoundField { field, files, dictionary: raw.dictionary.as_ref().map(values::file) })
     };
-    ListedField {
+    Ok(ListedField {
         name: raw.name.into(),
         listed: raw.files.len(),
         has_dictionary: raw.dictionary.is_some(),
-        entry: values::field(raw).map(sound),
-    }
+        entry: values::field(raw).map(sound).transpose()?,
+    })
 }

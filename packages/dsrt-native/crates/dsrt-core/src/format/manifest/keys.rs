@@ -1,12 +1,12 @@
 //! Taking the keys of JSON objects one by one, with errors (rule R006) that say where in the manifest they are.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::breach;
+use super::memory::gathered;
 use crate::error::{Error, Result};
 use crate::format::checksum::{Digest, unhex};
-use crate::format::json::Value;
+use crate::format::json::{Object, Value};
 use crate::format::names::short;
 
 /// A place inside the manifest. A chain on the stack: shards and files come by the hundred thousand, so a place is
@@ -49,7 +49,7 @@ impl Need {
 
 /// The keys of one object, all of which must be taken before the end.
 pub(super) struct Keys<'a, 'b> {
-    entries: &'a BTreeMap<Box<str>, Value>,
+    entries: &'a Object,
     at: &'b At<'b>,
     taken: Vec<&'static str>,
 }
@@ -87,8 +87,8 @@ impl<'a, 'b> Keys<'a, 'b> {
         if self.taken.len() == self.entries.len() {
             return Ok(());
         }
-        let left = self.entries.keys().filter(|key| !self.taken.contains(&key.as_ref()));
-        let left: Vec<_> = left.take(9).map(|key| short(key)).collect();
+        let left = self.entries.keys().filter(|key| !self.taken.contains(key));
+        let left: Vec<_> = left.take(9).map(short).collect();
         Err(breach(6, format!("{} has keys that do not belong there: {left:?}", self.at)))
     }
 
@@ -121,7 +121,7 @@ pub(super) fn hex(value: &Value, at: &At) -> Result<Digest> {
 
 pub(super) fn list<'a, T>(value: &'a Value, at: &At, each: impl Fn(&'a Value, &At) -> Result<T>) -> Result<Vec<T>> {
     match value {
-        Value::Array(items) => items.iter().enumerate().map(|(i, item)| each(item, &At::Item(at, i))).collect(),
+        Value::Array(items) => gathered(items.iter().enumerate().map(|(i, item)| each(item, &At::Item(at, i)))),
         _ => Err(wrong(at, "a list")),
     }
 }

@@ -1,11 +1,11 @@
 //! What the values of a manifest must keep once its types are right: rules R007 to R021, every breach of them.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
+use super::memory::gathered;
 use super::types::{Raw, RawField};
 use super::values::{codec, dtype, kind};
-use super::{CHUNK, Error, breach};
+use super::{CHUNK, Error, Result, breach};
 use crate::dtype::DType;
 use crate::field::{Codec, Field};
 use crate::format::names::{is_cache_name, is_field_name, short};
@@ -45,17 +45,17 @@ impl Breach<'_> {
 
 /// Tells every breach: rules in the order of the manifest's keys and fields, not of their numbers. A check whose premise
 /// is broken itself is left out.
-pub(super) fn check(raw: &Raw, tell: &mut dyn FnMut(Breach<'_>)) {
+pub(super) fn check(raw: &Raw, tell: &mut dyn FnMut(Breach<'_>)) -> Result<()> {
     let is_legal = cache(raw, tell);
-    let mut seen = BTreeSet::new();
-    for (number, field) in raw.fields.iter().enumerate() {
+    let again = named_again(&raw.fields)?;
+    for (number, (field, again)) in raw.fields.iter().zip(again).enumerate() {
         let mut is_sound = true;
         let mut own = |rule, message: fmt::Arguments| {
             is_sound = false;
             tell(Breach { rule, field: Some((number, field.name)), shard: None, message });
         };
         check_field(field, raw.shards.len(), &mut own);
-        if !seen.insert(field.name.to_ascii_lowercase()) {
+        if again {
             own(8, format_args!("another field has this name, but for the case of letters"));
         }
         if is_legal && is_sound {
@@ -64,6 +64,25 @@ pub(super) fn check(raw: &Raw, tell: &mut dyn FnMut(Breach<'_>)) {
             });
         }
     }
+    Ok(())
+}
+
+/// Of each field, whether one before it has its name but for the case of letters (R008).
+fn named_again(fields: &[RawField]) -> Result<Vec<bool>> {
+    let name = |number: &usize| fields.get(*number).map_or("", |field| field.name);
+    let lower = |number: &usize| name(number).bytes().map(|letter| letter.to_ascii_lowercase());
+    let mut ordered = gathered((0..fields.len()).map(Ok))?;
+    ordered.sort_unstable_by(|a, b| lower(a).cmp(lower(b)).then(a.cmp(b)));
+    let mut again = gathered(fields.iter().map(|_| Ok(false)))?;
+    for pair in ordered.windows(2) {
+        if let [first, second] = pair
+            && name(first).eq_ignore_ascii_case(name(second))
+            && let Some(found) = again.get_mut(*second)
+        {
+            *found = true;
+        }
+    }
+    Ok(again)
 }
 
 /// R007 of the cache's name and R010 to R013. Returns whether shards have legal numbers of samples.

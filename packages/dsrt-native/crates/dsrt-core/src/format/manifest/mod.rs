@@ -7,6 +7,7 @@
 mod inventory;
 mod keys;
 mod limits;
+mod memory;
 mod types;
 mod values;
 mod write;
@@ -99,7 +100,7 @@ impl Manifest {
             if lowest.as_ref().is_none_or(|(rule, _)| breach.rule < *rule) {
                 lowest = Some((breach.rule, breach.error()));
             }
-        });
+        })?;
         if let Some((_, error)) = lowest {
             return Err(error);
         }

@@ -1,11 +1,9 @@
 //! The manifest as writers spell it: keys by code point, no white space.
 
-use std::collections::BTreeMap;
-
 use super::{FORMAT, FieldEntry, FileEntry, Manifest, MetadataEntry};
 use crate::field::{Codec, FieldKind};
 use crate::format::checksum::hex;
-use crate::format::json::Value;
+use crate::format::json::{Object, Value};
 
 /// The text without the key `digest`, which comes first and covers the rest.
 pub(super) fn without_digest(manifest: &Manifest) -> Vec<u8> {
@@ -65,7 +63,7 @@ fn metadata(entry: &MetadataEntry) -> Value {
 
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
     let present = entries.into_iter().filter_map(|(key, value)| Some((key.into(), value?)));
-    Value::Object(present.collect::<BTreeMap<_, _>>())
+    Value::Object(present.collect::<Object>())
 }
 
 fn string(text: &str) -> Value {
