@@ -29,6 +29,8 @@ pub struct Table {
     mapped: Option<File>,
     chunks: Chunks,
     outline: Outline,
+    /// Numbers of the columns in the order of their names.
+    by_name: Box<[u32]>,
     schema: SchemaRef,
     /// Of each batch; what is read of it lies in here.
     layouts: Vec<OnceBox<BatchLayout>>,
@@ -45,7 +47,7 @@ impl Table {
         path: &Arc<str>,
     ) -> Result<Self> {
         let Some(entry) = &manifest.metadata else {
-            return Ok(Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), Outline::none()));
+            return Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), Outline::none());
         };
         let mut mapped = None;
         let chunks = match access {
@@ -68,7 +70,7 @@ impl Table {
     /// outline (R041, R042, R045).
     pub(crate) fn new(path: &Arc<str>, rows: u64, chunks: Chunks, fields: &BTreeSet<&str>) -> Result<Self> {
         let outline = Outline::read(&chunks, fields)?;
-        let table = Self::of(path, rows, chunks, outline);
+        let table = Self::of(path, rows, chunks, outline)?;
         // With another number of batches than the rows need, what breaks which rule depends on all of them.
         if table.outline.blocks.len() as u64 != table.rows.div_ceil(BATCH) {
             return Err(table.miscounted());
@@ -76,18 +78,19 @@ impl Table {
         Ok(table)
     }
 
-    fn of(path: &Arc<str>, rows: u64, chunks: Chunks, outline: Outline) -> Self {
-        Self {
+    fn of(path: &Arc<str>, rows: u64, chunks: Chunks, outline: Outline) -> Result<Self> {
+        Ok(Self {
             path: path.clone(),
             rows,
             mapped: None,
+            by_name: by_name(&outline.columns)?,
             schema: arrow_schema(&outline.columns),
             layouts: outline.blocks.iter().map(|_| OnceBox::new()).collect(),
             batches: OnceBox::new(),
             weights: OnceBox::new(),
             chunks,
             outline,
-        }
+        })
     }
 
     /// Name and type of each column, in the file's order.
@@ -97,8 +100,10 @@ impl Table {
 
     /// Number and type of the column of that name.
     pub fn column(&self, name: &str) -> Option<(usize, ColumnType)> {
-        let found = self.columns().iter().enumerate().find(|(_, (column, _))| **column == *name);
-        found.map(|(number, (_, kind))| (number, *kind))
+        let named = |number: &u32| self.columns().get(*number as usize).map_or("", |(name, _)| name);
+        let place = self.by_name.binary_search_by(|number| named(number).cmp(name)).ok()?;
+        let number = *self.by_name.get(place)? as usize;
+        self.columns().get(number).map(|(_, kind)| (number, *kind))
     }
 
     /// The columns as Arrow knows them.
@@ -238,6 +243,17 @@ impl Table {
     pub(super) fn place(&self, error: Error) -> Error {
         error.in_cache(&self.path)
     }
+}
+
+/// A metadata file can have as many columns as it has space for, and each read looks for all of them.
+fn by_name(columns: &[(Arc<str>, ColumnType)]) -> Result<Box<[u32]>> {
+    let too_many = || Error::new(Kind::Memory, "metadata.arrow has too many columns for the memory");
+    let count = u32::try_from(columns.len()).map_err(|_| too_many())?;
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(columns.len()).map_err(|_| too_many())?;
+    numbers.extend(0..count);
+    numbers.sort_unstable_by_key(|number| columns.get(*number as usize).map(|(name, _)| name));
+    Ok(numbers.into())
 }
 
 fn lost() -> Error {

@@ -17,8 +17,12 @@ use crate::error::{Error, Kind, Result};
 use crate::format::names::is_column_name;
 use crate::read::{Cache, Id, OnDamage, Rows, gather};
 
-/// Extra columns by name.
-type Columns = Arc<[(Arc<str>, Arc<Column>)]>;
+/// The extra columns, and the place of each by its name.
+#[derive(Default)]
+struct Columns {
+    listed: Vec<(Arc<str>, Arc<Column>)>,
+    places: HashMap<Arc<str>, usize>,
+}
 
 /// Rows over caches. Clones are the same population.
 #[derive(Clone)]
@@ -28,7 +32,7 @@ struct Inner {
     caches: Arc<[Cache]>,
     rows: Selection,
     weights: Held,
-    columns: Columns,
+    columns: Arc<Columns>,
     rows_digest: OnceBox<[u8; 32]>,
     weights_digest: OnceBox<[u8; 32]>,
 }
@@ -63,7 +67,7 @@ impl Population {
         Ok(Self::of(caches.into(), rows, weights, columns))
     }
 
-    fn of(caches: Arc<[Cache]>, rows: Selection, weights: Held, columns: Columns) -> Self {
+    fn of(caches: Arc<[Cache]>, rows: Selection, weights: Held, columns: Arc<Columns>) -> Self {
         let (rows_digest, weights_digest) = (OnceBox::new(), OnceBox::new());
         Self(Arc::new(Inner { caches, rows, weights, columns, rows_digest, weights_digest }))
     }
@@ -122,7 +126,13 @@ impl Population {
 
     /// The extra columns.
     pub fn extra_columns(&self) -> &[(Arc<str>, Arc<Column>)] {
-        &self.0.columns
+        &self.0.columns.listed
+    }
+
+    /// The extra column of that name.
+    pub fn extra_column(&self, name: &str) -> Option<&Arc<Column>> {
+        let Columns { listed, places } = &*self.0.columns;
+        listed.get(*places.get(name)?).map(|(_, column)| column)
     }
 
     /// Of caches and rows; known at once where the rows are all samples.
@@ -188,8 +198,8 @@ fn check_caches(caches: &[Cache]) -> Result<()> {
     Ok(())
 }
 
-fn check_columns(caches: &[Cache], rows: u64, columns: Vec<(Arc<str>, ArrayRef)>) -> Result<Columns> {
-    let mut checked: Vec<(Arc<str>, Arc<Column>)> = Vec::with_capacity(columns.len());
+fn check_columns(caches: &[Cache], rows: u64, columns: Vec<(Arc<str>, ArrayRef)>) -> Result<Arc<Columns>> {
+    let mut checked = Columns::default();
     for (name, array) in columns {
         let refuse = |what: String| Err(Error::new(Kind::Schema, format!("extra column {name:?}: {what}")));
         if &*name == "weight" {
@@ -201,7 +211,7 @@ fn check_columns(caches: &[Cache], rows: u64, columns: Vec<(Arc<str>, ArrayRef)>
                     .into(),
             );
         }
-        if checked.iter().any(|(known, _)| *known == name) {
+        if checked.places.contains_key(&name) {
             return refuse("it is there twice".into());
         }
         if array.len() as u64 != rows {
@@ -220,7 +230,8 @@ fn check_columns(caches: &[Cache], rows: u64, columns: Vec<(Arc<str>, ArrayRef)>
         }
         let column = Column::from_arrow(&array)
             .map_err(|e| Error::new(e.kind(), format!("extra column {name:?}: {}", e.message())))?;
-        checked.push((name, Arc::new(column)));
+        checked.places.insert(name.clone(), checked.listed.len());
+        checked.listed.push((name, Arc::new(column)));
     }
     Ok(checked.into())
 }

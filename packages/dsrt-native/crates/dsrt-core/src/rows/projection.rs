@@ -92,13 +92,13 @@ impl Population {
     }
 
     fn data_source(&self, name: &str) -> Result<Box<dyn Source>> {
-        if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
+        if let Some(column) = self.extra_column(name) {
             return Ok(Box::new(ExtraSource { name: name.into(), column: column.clone() }));
         }
         if self.has_field(name) {
             return Ok(Box::new(PayloadSource::new(self.caches().clone(), name)?));
         }
-        if self.columns()?.iter().any(|(column, _)| **column == *name) {
+        if stored::have_column(self.caches(), name)? {
             return stored::source(self.caches(), name);
         }
         let fields = self.fields().into_iter().map(|field| field.name.to_string());
@@ -110,10 +110,9 @@ impl Population {
     /// Refuses columns that become arrays and are null at any row of the population: count, first row, and what to do.
     pub fn check_nulls(&self, projection: &Projection) -> Result<()> {
         for name in projection.names() {
-            let extra = self.extra_columns().iter().find(|(extra, _)| extra == name);
-            let nulls = match extra {
-                Some((_, column)) if takes_nulls(column.kind()) => None,
-                Some((_, column)) => column.first_null().map(|first| (column.null_count() as u64, first as u64)),
+            let nulls = match self.extra_column(name) {
+                Some(column) if takes_nulls(column.kind()) => None,
+                Some(column) => column.first_null().map(|first| (column.null_count() as u64, first as u64)),
                 None => stored::nulls(self, name)?,
             };
             if let Some((count, first)) = nulls {

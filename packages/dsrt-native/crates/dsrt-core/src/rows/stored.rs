@@ -16,6 +16,16 @@ pub(super) fn has_column(cache: &Cache, name: &str) -> Result<bool> {
     Ok(cache.table()?.column(name).is_some())
 }
 
+/// Whether a column of that name is one of [`columns`].
+pub(super) fn have_column(caches: &[Cache], name: &str) -> Result<bool> {
+    for cache in caches {
+        if name == WEIGHT || !has_column(cache, name)? {
+            return Ok(false);
+        }
+    }
+    Ok(!caches.is_empty())
+}
+
 /// The columns that every cache stores, in the order of the first one, without the weights.
 pub(super) fn columns(caches: &[Cache]) -> Result<Vec<(Arc<str>, ColumnType)>> {
     let Some((first, others)) = caches.split_first() else { return Ok(Vec::new()) };
@@ -110,7 +120,7 @@ impl Population {
     /// metadata is not read for it.
     pub fn is_null(&self, row: u64, name: &str) -> Result<bool> {
         let id = self.id(row)?;
-        if let Some((_, column)) = self.extra_columns().iter().find(|(extra, _)| **extra == *name) {
+        if let Some(column) = self.extra_column(name) {
             return Ok(column.is_null(row as usize));
         }
         let cache = self.caches().get(id.cache as usize).filter(|_| is_column_name(name));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 
 use super::population::Population;
@@ -23,12 +23,12 @@ impl Population {
         let rows = samples(&caches, schema, batches)?;
         let mut weights = Weights::None;
         let mut columns = Vec::new();
-        for field in schema.fields() {
+        for (place, field) in schema.fields().iter().enumerate() {
             let name: Arc<str> = field.name().as_str().into();
             match &*name {
                 "cache_id" | "sample_id" => {}
-                "weight" => weights = weights_of(schema, batches)?,
-                _ => columns.push((name, joined(schema, batches, field.name())?)),
+                "weight" => weights = weights_of(&joined(field, place, batches)?)?,
+                _ => columns.push((name, joined(field, place, batches)?)),
             }
         }
         Self::new(caches, Some(rows), weights, columns)
@@ -108,8 +108,7 @@ fn identity<'a>(batch: &'a RecordBatch, name: &str, before: usize) -> Result<&'a
     }
 }
 
-fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Weights> {
-    let weights = joined(schema, batches, "weight")?;
+fn weights_of(weights: &ArrayRef) -> Result<Weights> {
     match weights.data_type() {
         DataType::Float64 => {
             let weights = weights.as_primitive::<Float64Type>();
@@ -124,16 +123,17 @@ fn weights_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Weights> {
     }
 }
 
-/// One array of a column's batches.
-fn joined(schema: &Schema, batches: &[RecordBatch], name: &str) -> Result<ArrayRef> {
+/// One array of a column's batches. It is looked for at its place first, where it is in all of them but odd ones.
+fn joined(field: &Field, place: usize, batches: &[RecordBatch]) -> Result<ArrayRef> {
+    let name = field.name();
     let lacking = || Error::new(Kind::Schema, format!("the parts of the table do not all have the column {name:?}"));
-    let parts: Vec<&ArrayRef> =
-        batches.iter().map(|batch| batch.column_by_name(name)).collect::<Option<_>>().ok_or_else(lacking)?;
+    let parts = batches.iter().map(|batch| match batch.schema_ref().fields().get(place) {
+        Some(there) if there.name() == name => batch.columns().get(place),
+        _ => batch.column_by_name(name),
+    });
+    let parts: Vec<&ArrayRef> = parts.collect::<Option<_>>().ok_or_else(lacking)?;
     match parts.as_slice() {
-        [] => schema
-            .field_with_name(name)
-            .map(|field| arrow_array::new_empty_array(field.data_type()))
-            .map_err(|_| lacking()),
+        [] => Ok(arrow_array::new_empty_array(field.data_type())),
         [one] => Ok(Arc::clone(one)),
         many => concat(&many.iter().map(|part| &***part).collect::<Vec<_>>())
             .map_err(|e| Error::new(Kind::Schema, format!("the parts of column {name:?} do not fit together: {e}"))),
