@@ -146,11 +146,18 @@ class Cache:
 
         Raises:
             FormatError: The file breaks a rule of the format (R030, R041 to R046).
+            MemoryError: The columns do not fit into the memory; ``fields=`` of `open` and slices read some.
         """
         import pyarrow as pa
 
         stream = self._metadata_stream()
-        return pa.table({}) if stream is None else without_views(pa.table(stream))
+        try:
+            return pa.table({}) if stream is None else without_views(pa.table(stream))
+        except MemoryError as error:
+            raise MemoryError(
+                f"cache {self.path}: the metadata as a table does not fit into the memory ({error}); read some "
+                "columns instead: Cache.open(path, fields=[...])[:]"
+            ) from error
 
     @property
     def population(self) -> "Population":

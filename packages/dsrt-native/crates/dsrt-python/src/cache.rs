@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyTuple};
 
 use crate::arrow::PyArrowStream;
-use crate::error::detached;
+use crate::error::{detached, interruptible};
 use crate::memory::View;
 
 /// An open cache.
@@ -96,9 +96,9 @@ impl PyCache {
         if self.0.manifest().metadata.is_none() {
             return Ok(None);
         }
-        let (schema, batches) = detached(py, || {
+        let (schema, batches) = interruptible(py, |look| {
             let table = self.0.table()?;
-            Ok((table.schema().clone(), table.batches()?.to_vec()))
+            Ok((table.schema().clone(), table.batches_unless(look)?.to_vec()))
         })?;
         Ok(Some(PyArrowStream { schema, batches }))
     }

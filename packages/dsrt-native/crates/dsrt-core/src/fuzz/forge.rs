@@ -1,6 +1,5 @@
 //! Caches of one field and one shard, with digests that are right, in a directory that is used again and again.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use tempfile::TempDir;

@@ -11,7 +11,10 @@ impl Cache {
     /// Planned from the indexes alone, each proven as a whole by its digest (R039); nothing is decoded.
     pub fn lengths(&self, field: usize) -> Result<Vec<u64>> {
         let reader = self.field(field)?;
-        let too_many = || Error::new(Kind::Memory, "the lengths of all records do not fit the memory");
+        let too_many = || {
+            let message = "the lengths of all records do not fit the memory, 8 bytes each";
+            reader.place(Error::new(Kind::Memory, message), None, None)
+        };
         let samples = usize::try_from(self.len()).map_err(|_| too_many())?;
         let mut lengths = Vec::new();
         lengths.try_reserve_exact(samples).map_err(|_| too_many())?;

@@ -1,5 +1,6 @@
 //! Published caches: opening them, and reading samples with every byte checked.
 
+mod by_name;
 mod cache;
 mod column;
 mod content;

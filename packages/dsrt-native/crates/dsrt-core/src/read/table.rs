@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use once_cell::race::OnceBox;
 
+use super::by_name::ByName;
 use super::cache::METADATA;
 use super::content::ReadFile;
 use super::directory::{Directory, check_length, map};
@@ -17,7 +18,7 @@ use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::Manifest;
 use crate::format::metadata::{
-    BATCH, BatchLayout, BatchMessage, Chunks, ColumnLayout, Outline, arrow_schema, record_batch,
+    BATCH, BatchLayout, BatchMessage, Chunks, ColumnLayout, Outline, arrow_schema, check_columns, record_batch,
 };
 use crate::format::names::WEIGHT;
 
@@ -29,8 +30,7 @@ pub struct Table {
     mapped: Option<File>,
     chunks: Chunks,
     outline: Outline,
-    /// Numbers of the columns in the order of their names.
-    by_name: Box<[u32]>,
+    by_name: ByName,
     schema: SchemaRef,
     /// Of each batch; what is read of it lies in here.
     layouts: Vec<OnceBox<BatchLayout>>,
@@ -83,7 +83,7 @@ impl Table {
             path: path.clone(),
             rows,
             mapped: None,
-            by_name: by_name(&outline.columns)?,
+            by_name: ByName::of(&outline.columns)?,
             schema: arrow_schema(&outline.columns),
             layouts: outline.blocks.iter().map(|_| OnceBox::new()).collect(),
             batches: OnceBox::new(),
@@ -100,9 +100,7 @@ impl Table {
 
     /// Number and type of the column of that name.
     pub fn column(&self, name: &str) -> Option<(usize, ColumnType)> {
-        let named = |number: &u32| self.columns().get(*number as usize).map_or("", |(name, _)| name);
-        let place = self.by_name.binary_search_by(|number| named(number).cmp(name)).ok()?;
-        let number = *self.by_name.get(place)? as usize;
+        let number = self.by_name.find(self.columns(), name)?;
         self.columns().get(number).map(|(_, kind)| (number, *kind))
     }
 
@@ -124,7 +122,13 @@ impl Table {
     /// The whole table, every chunk proven and every value validated (R041 to R046), over the file itself if it is
     /// mapped: nothing is copied that is aligned as Arrow wants it. No batches where there are no columns.
     pub fn batches(&self) -> Result<&[RecordBatch]> {
-        let batches = self.batches.get_or_try_init(|| self.read_batches().map(Box::new).map_err(|e| self.place(e)))?;
+        self.batches_unless(&mut || Ok(()))
+    }
+
+    /// The same. `pause` is called now and then; its error ends it.
+    pub fn batches_unless(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<&[RecordBatch]> {
+        let read = || self.read_batches(pause).map(Box::new).map_err(|e| self.place(e));
+        let batches = self.batches.get_or_try_init(read)?;
         self.check_whole().map_err(|e| self.place(e))?;
         Ok(batches)
     }
@@ -138,31 +142,32 @@ impl Table {
         }
     }
 
-    fn read_batches(&self) -> Result<Vec<RecordBatch>> {
+    fn read_batches(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<Vec<RecordBatch>> {
         self.chunks.prove_all()?;
-        let mut batches = Vec::new();
-        self.each_batch(&mut || Ok(()), &mut |batch| batches.push(batch))?;
+        self.check_messages(pause)?;
+        let batches = (0..self.layouts.len()).map(|batch| self.read_batch(batch, pause)).collect::<Result<_>>()?;
         self.check_weights()?;
         Ok(batches)
     }
 
-    /// Validates everything but the weights (R042 to R045), batch by batch, of which none is kept. `pause` is called now
-    /// and then; its error ends it.
+    /// Validates everything but the weights (R042 to R045), column by column of each batch, of which none is kept. `pause` is called now and then; its error ends it.
     pub(crate) fn validate(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        self.each_batch(pause, &mut drop)
+        self.check_messages(pause)?;
+        for batch in 0..self.layouts.len() {
+            self.message(batch)?.verify()?;
+            check_columns(&self.chunks, self.layout(batch)?, &self.outline.columns, pause)?;
+        }
+        Ok(())
     }
 
-    /// Hands out every batch, after all checks of the whole that come before those of values.
-    fn each_batch(&self, pause: &mut dyn FnMut() -> Result<()>, hand: &mut dyn FnMut(RecordBatch)) -> Result<()> {
+    /// All checks of the whole that come before those of values.
+    fn check_messages(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         for batch in 0..self.layouts.len() {
             pause()?;
             self.message(batch)?;
         }
         if !self.columns().is_empty() {
             Outline::verify(&self.chunks)?;
-        }
-        for batch in 0..self.layouts.len() {
-            hand(self.read_batch(batch, pause)?);
         }
         Ok(())
     }
@@ -243,17 +248,6 @@ impl Table {
     pub(super) fn place(&self, error: Error) -> Error {
         error.in_cache(&self.path)
     }
-}
-
-/// A metadata file can have as many columns as it has space for, and each read looks for all of them.
-fn by_name(columns: &[(Arc<str>, ColumnType)]) -> Result<Box<[u32]>> {
-    let too_many = || Error::new(Kind::Memory, "metadata.arrow has too many columns for the memory");
-    let count = u32::try_from(columns.len()).map_err(|_| too_many())?;
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(columns.len()).map_err(|_| too_many())?;
-    numbers.extend(0..count);
-    numbers.sort_unstable_by_key(|number| columns.get(*number as usize).map(|(name, _)| name));
-    Ok(numbers.into())
 }
 
 fn lost() -> Error {

@@ -6,6 +6,7 @@ mod digest;
 mod extra;
 mod population;
 mod projection;
+mod room;
 mod selection;
 mod stored;
 mod table;

@@ -173,6 +173,7 @@ impl Population {
         let ids = self.row_ids(places.rows)?;
         let Places { rows, positions, valid, seed } = *places;
         gather(projection.columns(), &Rows { ids: &ids, rows, positions, valid, seed }, memory, on_damage)
+            .map_err(|error| self.place(error, projection, &ids))
     }
 }
 

@@ -68,10 +68,10 @@ pub(super) fn weights(caches: &[Cache], rows: &Selection) -> Result<Option<Arc<[
         return Ok(Some(all.clone()));
     }
     let mut weights = Vec::new();
-    usize::try_from(rows.len())
-        .ok()
-        .and_then(|rows| weights.try_reserve_exact(rows).ok())
-        .ok_or_else(|| Error::new(Kind::Memory, format!("the weights of {} rows do not fit in memory", rows.len())))?;
+    usize::try_from(rows.len()).ok().and_then(|rows| weights.try_reserve_exact(rows).ok()).ok_or_else(|| {
+        let paths = paths(caches, &vec![true; caches.len()]);
+        Error::new(Kind::Memory, format!("the weights of {} rows of {paths} do not fit in memory", rows.len()))
+    })?;
     rows.for_each_run(|first, count| {
         let stored = stored.get(first.cache as usize).and_then(Option::as_deref).unwrap_or_default();
         weights.extend(stored.iter().skip(first.sample as usize).take(count as usize));

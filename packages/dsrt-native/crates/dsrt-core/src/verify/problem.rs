@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::error::{Error, Kind};
+
 /// A place where a cache breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -24,4 +26,23 @@ pub struct Place {
     pub shard: Option<u64>,
     /// The number of the sample in the cache.
     pub sample: Option<u64>,
+}
+
+impl Place {
+    /// An error that breaks no rule, with this place if it is one of memory: the others name a file, or are of no place.
+    pub(super) fn of(&self, mut error: Error) -> Error {
+        if error.kind() != Kind::Memory {
+            return error;
+        }
+        if let Some(field) = &self.field {
+            error = error.in_field(field);
+        }
+        if let Some(shard) = self.shard {
+            error = error.in_shard(shard);
+        }
+        match self.sample {
+            Some(sample) => error.at_sample(sample),
+            None => error,
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl Report {
 
     /// The same, at a place that is known better.
     pub(super) fn found_at(&mut self, error: Error, place: &Place) -> Result<()> {
-        let Some(rule) = error.rule_number() else { return Err(error) };
+        let Some(rule) = error.rule_number() else { return Err(place.of(error)) };
         self.add(rule, place, format_args!("{}", error.message()));
         Ok(())
     }
@@ -157,6 +157,14 @@ mod tests {
             assert_eq!(merge.first[&33].len(), 1000);
         }
         assert_eq!(merge.first[&33].last_key_value().unwrap().0, &(0, 999));
+    }
+
+    #[test]
+    fn an_error_of_memory_is_handed_back_with_its_place() {
+        let place = Place { field: Some("x".into()), shard: Some(1), sample: Some(7) };
+        let found = |kind| Report::default().found_at(Error::new(kind, "no"), &place).unwrap_err().to_string();
+        assert_eq!(found(Kind::Memory), "field x, shard 1, sample 7: no");
+        assert_eq!(found(Kind::State), "no");
     }
 
     #[test]

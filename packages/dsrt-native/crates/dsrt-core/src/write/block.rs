@@ -50,8 +50,8 @@ impl Block {
 
     /// Appends a sample that was checked. If there is no memory for it, the block stays as it is.
     pub(super) fn push(&mut self, fields: &[Field], records: &[Record<'_>], row: &[Value<'_>]) -> Result<()> {
-        for (part, record) in self.fields.iter_mut().zip(records) {
-            part.reserve(record.bytes.len())?;
+        for ((part, field), record) in self.fields.iter_mut().zip(fields).zip(records) {
+            part.reserve(field, record.bytes.len())?;
         }
         for ((part, field), record) in self.fields.iter_mut().zip(fields).zip(records) {
             self.size += part.push(field, record);
@@ -70,7 +70,7 @@ impl Block {
     ) -> Result<()> {
         let lost = || Error::new(Kind::Internal, "samples were not checked");
         for ((part, field), records) in self.fields.iter_mut().zip(fields).zip(records) {
-            records.record(field, place, |record| part.reserve(record.bytes.len())).ok_or_else(lost)??;
+            records.record(field, place, |record| part.reserve(field, record.bytes.len())).ok_or_else(lost)??;
         }
         for ((part, field), records) in self.fields.iter_mut().zip(fields).zip(records) {
             self.size += records.record(field, place, |record| part.push(field, record)).ok_or_else(lost)?;
@@ -91,10 +91,10 @@ impl Block {
 }
 
 impl Part {
-    /// Room for the bytes of one more record.
-    pub(super) fn reserve(&mut self, bytes: usize) -> Result<()> {
-        let reserved = self.bytes.try_reserve(bytes);
-        reserved.map_err(|_| Error::new(Kind::Memory, format!("no memory for {bytes} bytes of a record")))
+    /// Room for the bytes of one more record of the field.
+    pub(super) fn reserve(&mut self, field: &Field, bytes: usize) -> Result<()> {
+        let refused = || Error::new(Kind::Memory, format!("no memory for {bytes} bytes of a record"));
+        self.bytes.try_reserve(bytes).map_err(|_| refused().in_field(&field.name))
     }
 
     /// Appends a record; what it adds to the size of the block.

@@ -15,7 +15,7 @@ pub(super) fn encode<'a>(
 ) -> Result<()> {
     for record in given.records(0, given.ends.len()) {
         let stored = encoder.encode(coding, record).map_err(|error| error.in_field(&field.name))?;
-        encoded.reserve(stored.len())?;
+        encoded.reserve(field, stored.len())?;
         encoded.bytes.extend_from_slice(stored);
         encoded.ends.push(encoded.bytes.len());
     }

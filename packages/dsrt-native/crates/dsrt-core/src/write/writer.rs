@@ -229,7 +229,8 @@ impl Writer {
     fn store(&mut self, store: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
         // Out of its place meanwhile, so that a panic ends the run, too: some fields would have a record more than others.
         let mut open = self.open.take().ok_or_else(lost)?;
-        let mut stored = store(&mut open);
+        let sample = self.samples;
+        let mut stored = store(&mut open).map_err(|error| error.at_sample(sample));
         if stored.is_ok() {
             self.samples += 1;
             let at_boundary = self.samples == open.boundary;

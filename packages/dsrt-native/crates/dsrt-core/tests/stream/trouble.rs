@@ -193,3 +193,25 @@ fn loaders_may_be_dropped_at_any_moment() {
         }
     }
 }
+
+#[test]
+fn a_batch_that_the_memory_refuses_says_whose_it_is() {
+    struct Refuses;
+    impl Allocator for Refuses {
+        fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+            Err(Error::new(Kind::Memory, format!("no {bytes} bytes")))
+        }
+    }
+    let root = Root::new();
+    let caches = vec![root.cache("a", 0, 4, &[]), root.cache("b", 9, 4, &[])];
+    let population = Population::new(caches, None, Weights::Stored, vec![]).unwrap();
+    let projection = population.project(None, false).unwrap();
+    let refused = |rows: &[u64]| population.gather(&projection, rows, &Refuses, OnDamage::Mask).err().unwrap();
+    let many = refused(&[1, 5, 2]);
+    assert_eq!((many.kind(), many.place().sample), (Kind::Memory, None));
+    assert!(many.message().contains(" bytes: 3 samples with x, s of "), "{many}");
+    assert!(many.message().contains("/a, ") && many.message().contains("/b; ask for fewer"), "{many}");
+    let one = refused(&[5]);
+    assert_eq!(one.place().sample, Some(1));
+    assert!(one.place().cache.as_deref().unwrap().ends_with("/b"), "{one}");
+}

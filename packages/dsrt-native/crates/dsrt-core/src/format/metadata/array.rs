@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{RecordBatch, RecordBatchOptions, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::SchemaRef;
 
 use super::batch::{BatchLayout, ColumnLayout, width};
-use super::breach;
-use super::chunks::Chunks;
+use super::chunks::{Chunks, memory, too_large};
+use super::text::check_text;
+use super::{Extent, breach};
 use crate::dtype::{ColumnType, DType};
 use crate::error::Result;
 
@@ -22,23 +23,62 @@ pub fn record_batch(
     schema: &SchemaRef,
     pause: &mut dyn FnMut() -> Result<()>,
 ) -> Result<RecordBatch> {
-    let rows = usize::try_from(layout.rows).map_err(|_| breach(42, "a batch has more rows than there are numbers"))?;
+    let rows = rows(layout)?;
     let mut arrays = Vec::with_capacity(columns.len());
-    for (column, (name, kind)) in layout.columns.iter().zip(columns) {
-        pause()?;
-        let checked = || {
-            if matches!(kind, ColumnType::String | ColumnType::Binary) {
-                check_together(&chunks.bytes(column.values)?, rows, layout.body)?;
-            }
-            array(chunks, column, *kind, rows)
-        };
-        arrays.push(checked().map_err(|error| error.in_field(name))?);
-    }
+    each_column(chunks, layout, columns, pause, &mut |column, kind| {
+        arrays.push(make_array(values(chunks, column, kind, rows)?));
+        Ok(())
+    })?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|e| breach(42, e.to_string()))
 }
 
-fn array(chunks: &Chunks, layout: &ColumnLayout, kind: ColumnType, rows: usize) -> Result<ArrayRef> {
+/// Finds in a batch what [`record_batch`] finds, and keeps no column: those of a small file can take far more memory than
+/// it. Of strings that overlap each byte is looked at once.
+pub fn check_columns(
+    chunks: &Chunks,
+    layout: &BatchLayout,
+    columns: &[(Arc<str>, ColumnType)],
+    pause: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let rows = rows(layout)?;
+    each_column(chunks, layout, columns, pause, &mut |column, kind| match kind {
+        ColumnType::String => match values(chunks, column, ColumnType::Binary, rows)?.buffers() {
+            [views, data @ ..] => check_text(views.get(..rows * 16).unwrap_or_default(), data),
+            [] => Ok(()),
+        },
+        _ => values(chunks, column, kind, rows).map(drop),
+    })
+}
+
+fn rows(layout: &BatchLayout) -> Result<usize> {
+    usize::try_from(layout.rows).map_err(|_| breach(42, "a batch has more rows than there are numbers"))
+}
+
+/// Does something with each column, of which the errors name it. Strings are not longer together than is allowed.
+fn each_column(
+    chunks: &Chunks,
+    layout: &BatchLayout,
+    columns: &[(Arc<str>, ColumnType)],
+    pause: &mut dyn FnMut() -> Result<()>,
+    each: &mut dyn FnMut(&ColumnLayout, ColumnType) -> Result<()>,
+) -> Result<()> {
+    let rows = rows(layout)?;
+    for (column, (name, kind)) in layout.columns.iter().zip(columns) {
+        pause()?;
+        let mut checked = || {
+            if matches!(kind, ColumnType::String | ColumnType::Binary) {
+                check_together(&chunks.bytes(column.values)?, rows, layout.body)?;
+            }
+            each(column, *kind)
+        };
+        checked().map_err(|error| error.in_field(name))?;
+    }
+    Ok(())
+}
+
+/// The values of a column as Arrow knows them, validated in full.
+fn values(chunks: &Chunks, layout: &ColumnLayout, kind: ColumnType, rows: usize) -> Result<ArrayData> {
     let mut bitmap = None;
     if let Some(validity) = layout.validity {
         let bits = BooleanBuffer::new(chunks.buffer(validity)?, 0, rows);
@@ -48,16 +88,41 @@ fn array(chunks: &Chunks, layout: &ColumnLayout, kind: ColumnType, rows: usize) 
         check_under_nulls(&chunks.bytes(layout.values)?, &bits, kind)?;
         bitmap = Some(bits.into_inner()).filter(|_| layout.nulls > 0);
     }
-    let mut builder = ArrayData::builder(kind.arrow())
+    let mut buffers = Vec::new();
+    buffers.try_reserve_exact(1 + layout.data.len()).map_err(|_| too_large(layout.values.len))?;
+    buffers.push(aligned(chunks, layout.values, kind, rows)?);
+    for data in &layout.data {
+        buffers.push(chunks.buffer(*data)?);
+    }
+    let data = ArrayData::builder(kind.arrow())
         .len(rows)
         .null_count(layout.nulls as usize)
         .null_bit_buffer(bitmap)
-        .add_buffer(chunks.buffer(layout.values)?)
-        .align_buffers(true);
-    for data in &layout.data {
-        builder = builder.add_buffer(chunks.buffer(*data)?);
+        .buffers(buffers)
+        .build();
+    data.map_err(|e| breach(42, e.to_string()))
+}
+
+/// The values of `rows` rows, at a place where Arrow takes them. The file has multiples of 8, which is not enough for views.
+/// Copied is no more than the rows need: a column costs 16 bytes a row, whatever its file.
+fn aligned(chunks: &Chunks, values: Extent, kind: ColumnType, rows: usize) -> Result<Buffer> {
+    let needed = match kind {
+        ColumnType::Number(DType::Bool) => rows.div_ceil(8) as u64,
+        _ => rows as u64 * width(kind),
+    };
+    let buffer = chunks.buffer(Extent { len: needed.min(values.len), ..values })?;
+    if buffer.as_ptr().align_offset(width(kind) as usize) == 0 {
+        return Ok(buffer);
     }
-    Ok(make_array(builder.build().map_err(|e| breach(42, e.to_string()))?))
+    let mut copy = memory::<u128>(buffer.len().div_ceil(16))?;
+    let (whole, rest) = buffer.as_chunks::<16>();
+    copy.extend(whole.iter().map(|bytes| u128::from_ne_bytes(*bytes)));
+    if !rest.is_empty() {
+        let mut last = [0; 16];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        copy.push(u128::from_ne_bytes(last));
+    }
+    Ok(Buffer::from_vec(copy).slice_with_length(0, buffer.len()))
 }
 
 /// Bytes that the strings of a column may have in a batch, however short the file is: what a column of plain Arrow

@@ -72,15 +72,14 @@ impl<'a> BatchMessage<'a> {
         }
         let mut buffers = Buffers { body, buffers: lists.buffers.iter(), variadic: lists.variadic.iter() };
         let mut layouts = Vec::new();
-        let memory = |_| Error::new(Kind::Memory, "metadata.arrow has too many columns for the memory");
-        layouts.try_reserve_exact(columns.len()).map_err(memory)?;
+        layouts.try_reserve_exact(columns.len()).map_err(|_| too_many())?;
         for (node, (name, kind)) in lists.nodes.iter().zip(columns) {
-            let refused = |what: &str| breach(42, format!("column {name:?} {what}"));
+            let refused = |what: Refusal| what.error(name);
             let (length, nulls) = pair(node);
             let nulls = u64::try_from(nulls).ok().filter(|nulls| *nulls <= self.rows);
-            let nulls = nulls.ok_or_else(|| refused("has an impossible count of nulls"))?;
+            let nulls = nulls.ok_or_else(|| refused("has an impossible count of nulls".into()))?;
             if u64::try_from(length) != Ok(self.rows) {
-                return Err(refused("has another length than its batch"));
+                return Err(refused("has another length than its batch".into()));
             }
             layouts.push(buffers.column(*kind, self.rows, nulls).map_err(refused)?);
         }
@@ -135,6 +134,33 @@ fn pair(numbers: &Pair) -> (i64, i64) {
     (i64::from_le_bytes([a, b, c, d, e, f, g, h]), i64::from_le_bytes(second))
 }
 
+/// Why a column is not taken apart.
+enum Refusal {
+    /// R042.
+    Breach(&'static str),
+    /// It has more buffers than there is memory for.
+    Memory,
+}
+
+impl From<&'static str> for Refusal {
+    fn from(what: &'static str) -> Self {
+        Self::Breach(what)
+    }
+}
+
+impl Refusal {
+    fn error(self, column: &str) -> Error {
+        match self {
+            Self::Breach(what) => breach(42, format!("column {column:?} {what}")),
+            Self::Memory => too_many(),
+        }
+    }
+}
+
+fn too_many() -> Error {
+    Error::new(Kind::Memory, "metadata.arrow has too many columns or buffers for the memory")
+}
+
 /// The buffers of a batch that no column has taken yet.
 struct Buffers<'a> {
     body: Extent,
@@ -147,12 +173,12 @@ impl Buffers<'_> {
         self.buffers.len() == 0 && self.variadic.len() == 0
     }
 
-    fn column(&mut self, kind: ColumnType, rows: u64, nulls: u64) -> std::result::Result<ColumnLayout, &'static str> {
+    fn column(&mut self, kind: ColumnType, rows: u64, nulls: u64) -> std::result::Result<ColumnLayout, Refusal> {
         const SHORT: &str = "has a buffer that is shorter than its rows need";
         let bits = rows.div_ceil(8);
         let validity = Some(self.next()?).filter(|validity| validity.len > 0);
         if validity.map_or(nulls > 0, |validity| validity.len < bits) {
-            return Err(SHORT);
+            return Err(SHORT.into());
         }
         let values = self.next()?;
         let views = matches!(kind, ColumnType::String | ColumnType::Binary);
@@ -161,16 +187,18 @@ impl Buffers<'_> {
             _ => rows.checked_mul(width(kind)),
         };
         if needed.is_none_or(|needed| values.len < needed) {
-            return Err(SHORT);
+            return Err(SHORT.into());
         }
         if views && values.len % VIEW != 0 {
-            return Err("has a part of a view");
+            return Err("has a part of a view".into());
         }
         let mut data = Vec::new();
         if views {
             let count = self.variadic.next().ok_or("has no count of its data buffers")?;
             let count = usize::try_from(i64::from_le_bytes(*count)).ok().filter(|count| *count <= self.buffers.len());
-            for _ in 0..count.ok_or("has an impossible count of data buffers")? {
+            let count = count.ok_or("has an impossible count of data buffers")?;
+            data.try_reserve_exact(count).map_err(|_| Refusal::Memory)?;
+            for _ in 0..count {
                 data.push(self.next()?);
             }
         }

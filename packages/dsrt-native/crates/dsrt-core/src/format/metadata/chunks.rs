@@ -101,7 +101,14 @@ impl Chunks {
         };
         match there {
             Some(bytes) => Ok(Buffer::from(bytes.slice(self.range(extent)?))),
-            None => Ok(Buffer::from_vec(proven.into_owned())),
+            None => match proven {
+                Cow::Owned(bytes) => Ok(Buffer::from_vec(bytes)),
+                Cow::Borrowed(bytes) => {
+                    let mut copy = memory(bytes.len())?;
+                    copy.extend_from_slice(bytes);
+                    Ok(Buffer::from_vec(copy))
+                }
+            },
         }
     }
 
@@ -174,14 +181,14 @@ impl Chunks {
     }
 }
 
-/// Room for so many bytes.
-fn memory(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(len).map_err(|_| too_large(len as u64))?;
-    Ok(bytes)
+/// Room for so many bytes, or numbers.
+pub(super) fn memory<T>(len: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(len).map_err(|_| too_large((len as u64).saturating_mul(size_of::<T>() as u64)))?;
+    Ok(room)
 }
 
-fn too_large(len: u64) -> Error {
+pub(super) fn too_large(len: u64) -> Error {
     Error::new(Kind::Memory, format!("{len} bytes of metadata.arrow do not fit in memory"))
 }
 

@@ -11,13 +11,14 @@ mod flatbuffer;
 mod message;
 mod outline;
 mod schema;
+mod text;
 mod together;
 mod types;
 mod view;
 
 use crate::error::{Error, Kind};
 
-pub use array::record_batch;
+pub use array::{check_columns, record_batch};
 pub use batch::{BatchLayout, BatchMessage, ColumnLayout};
 pub use chunks::{Chunks, ReadAt};
 pub use outline::{Block, Outline};
