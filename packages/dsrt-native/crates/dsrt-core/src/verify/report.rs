@@ -121,6 +121,7 @@ impl Merge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     fn report(rule: u16, samples: std::ops::Range<u64>) -> Report {
         let mut report = Report::default();
