@@ -20,7 +20,7 @@ const TRAINED: &str = "trained";
 pub(super) fn plan(options: &WriterOptions, empty: &Manifest) -> Result<Value> {
     // The manifest says most of it, so the plan says it as the manifest does.
     let Value::Object(mut plan) = Value::parse(&empty.clone().to_bytes())? else { return Ok(Value::Null) };
-    ["digest", "format", "samples", "shards"].iter().for_each(|key| drop(plan.remove(*key)));
+    ["digest", "format", "samples", "shards"].iter().for_each(|key| drop(plan.remove(key)));
     if let Some(Value::Array(fields)) = plan.get_mut("fields") {
         for (entry, (field, encoding)) in fields.iter_mut().zip(&options.fields) {
             let Value::Object(entry) = entry else { continue };
