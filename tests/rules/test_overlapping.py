@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dsrt_format.errors import FormatError
+from dsrt_format.errors import DataError
 from dsrt_format.metadata import read_table
 from dsrt_native import Cache, verify
 
@@ -33,9 +33,9 @@ def test_strings_of_a_batch_have_two_gib_together_and_no_more(
     assert differences(tmp_path / "c", "structure") == []
     assert [problem.rule for problem in verify(tmp_path / "c", level="structure")] == rules
     if rules:
-        with pytest.raises(FormatError) as plain:
+        with pytest.raises(DataError) as plain:
             read_table(tmp_path / "c")
-        with pytest.raises(FormatError) as native:
+        with pytest.raises(DataError) as native:
             _ = Cache.open(tmp_path / "c").metadata
         assert [plain.value.rule, native.value.rule] == rules * 2
 

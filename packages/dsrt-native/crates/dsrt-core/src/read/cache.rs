@@ -116,7 +116,8 @@ impl Cache {
         let files = self.files()?;
         let open =
             || Table::open(&files.directory, self.access(), self.manifest(), self.path()).map(Arc::new).map(Box::new);
-        Ok(files.table.get_or_try_init(open).map_err(|error| error.in_cache(self.path()))?.clone())
+        let placed = |error: Error| error.while_reading().in_cache(self.path());
+        Ok(files.table.get_or_try_init(open).map_err(placed)?.clone())
     }
 
     /// Gives open files and mappings back, as soon as the reads and views that use them end. Every later read is an error

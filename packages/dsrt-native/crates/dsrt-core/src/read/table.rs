@@ -246,7 +246,7 @@ impl Table {
     }
 
     pub(super) fn place(&self, error: Error) -> Error {
-        error.in_cache(&self.path)
+        error.while_reading().in_cache(&self.path)
     }
 }
 
