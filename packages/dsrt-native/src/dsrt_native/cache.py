@@ -155,8 +155,8 @@ class Cache:
             return pa.table({}) if stream is None else without_views(pa.table(stream))
         except MemoryError as error:
             raise MemoryError(
-                f"cache {self.path}: the metadata as a table does not fit into the memory ({error}); read some "
-                "columns instead: Cache.open(path, fields=[...])[:]"
+                f"cache {self.path}: the metadata as a table does not fit into the memory ({error}); "
+                "read some columns instead: Cache.open(path, fields=[...])[:]"
             ) from error
 
     @property
