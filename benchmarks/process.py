@@ -16,8 +16,10 @@ from typing import Any
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
 SHARED_MEMORY = Path("/dev/shm")
-_NAMES = re.compile(r"psm_|torch_|\d{6}_")
-"""Those of multiprocessing, torch and MosaicML, as far as they are left when a process was killed."""
+_TORCH = re.compile(r"torch_(\d+)_")
+"""A name of torch, with the process that made it."""
+
+_MOSAICML = re.compile(r"\d{6}_")
 
 _GRACE = 2.0
 """Seconds for what a process has started, as a tracker of its semaphores, to end with it."""
@@ -98,25 +100,28 @@ def end(*_: object) -> None:
 
 @contextmanager
 def cleaned() -> Iterator[str]:
-    """A folder for temporary files; at the end it is gone, and so are names of shared memory left behind."""
+    """A folder for temporary files; gone at the end, as is what torch or MosaicML left in shared memory."""
     before = _shared()
     with TemporaryDirectory(prefix="bench-") as folder:
         try:
             yield folder
         finally:
             for path in _shared() - before:
-                if not _mapped(path):
+                if _is_left(path):
                     path.unlink(missing_ok=True)
 
 
 def _shared() -> set[Path]:
-    return {path for path in SHARED_MEMORY.glob("*") if _NAMES.match(path.name)}
+    paths = SHARED_MEMORY.glob("*")
+    return {path for path in paths if _TORCH.match(path.name) or _MOSAICML.match(path.name)}
 
 
-def _mapped(path: Path) -> bool:
-    # Others may have made theirs meanwhile.
+def _is_left(path: Path) -> bool:
+    """Whether nobody can want it: others may have made theirs meanwhile, and must find it."""
+    if named := _TORCH.match(path.name):
+        return not Path("/proc", named[1]).exists()
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with suppress(OSError):  # it has ended
             if str(path) in maps.read_text():
-                return True
-    return False
+                return False
+    return True
