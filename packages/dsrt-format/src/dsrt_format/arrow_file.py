@@ -122,12 +122,12 @@ def _read_footer(
     """Return the columns, and of each block its offset, the length of its message and that of its body."""
     footer = Table.root(description)
     _check_version(footer)
+    if footer.structs(2, _BLOCK.size):
+        raise Violation("R045", "metadata.arrow holds dictionaries; write plain values")
     schema = footer.table(1)
     if schema is None:
         raise _broken("the footer has no schema")
     columns = read_schema(schema, fields)
-    if footer.structs(2, _BLOCK.size):
-        raise Violation("R045", "metadata.arrow holds dictionaries; write plain values")
     blocks = footer.structs(3, _BLOCK.size)
     if footer.count(4):
         raise Violation("R045", "the footer of metadata.arrow has custom metadata; write it without")

@@ -102,11 +102,11 @@ fn read_footer<'a>(bytes: &'a [u8], fields: &BTreeSet<&str>) -> Result<(Columns,
     if footer.i16(VERSION, 0)? != MetadataVersion::V5.0 {
         return Err(breach(45, "the footer is not of metadata version V5"));
     }
-    let schema = footer.table(SCHEMA)?.ok_or_else(|| breach(42, "the footer has no schema"))?;
-    let columns = schema::columns(schema, fields)?;
     if !footer.structs::<24>(DICTIONARIES)?.is_empty() {
         return Err(breach(45, "there are dictionaries; store plain columns"));
     }
+    let schema = footer.table(SCHEMA)?.ok_or_else(|| breach(42, "the footer has no schema"))?;
+    let columns = schema::columns(schema, fields)?;
     let blocks = footer.structs::<24>(BATCHES)?;
     if footer.count(CUSTOM_METADATA)? > 0 {
         return Err(breach(45, "the footer has custom metadata"));
