@@ -113,7 +113,7 @@ def test_an_error_in_the_code_of_a_source_keeps_its_traceback(module, tmp_path):
     module("sources_f", SOURCE.replace('"label": i}', '"label": 1 // (i - 2)}'))
     command = [sys.executable, "-m", "dsrt_cli", "build", "sources_f:Points", "-o", "caches"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "sources_f.py" in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert not (tmp_path / "caches" / "points").exists()
@@ -198,7 +198,7 @@ def crashed(name, tmp_path):
     """Build a source whose last sample raises."""
     command = [sys.executable, "-m", "dsrt_cli", "build", f"{name}:Points", "-o", "caches"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "8 samples are durable; the next run goes on from there" in done.stderr
 
 

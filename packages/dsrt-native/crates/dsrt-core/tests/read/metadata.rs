@@ -134,7 +134,7 @@ fn rule(bytes: &[u8]) -> Option<u16> {
     let [mapped, read] = [cache, Cache::open_by(directory.path(), true, Io::Pread).unwrap()].map(|cache| {
         let result = cache.table().and_then(|table| table.batches().map(|batches| batches.len()));
         let error = result.err()?;
-        assert_eq!((error.kind(), error.place().cache.as_ref()), (Kind::Format, Some(cache.path())), "{error}");
+        assert_eq!((error.kind(), error.place().cache.as_ref()), (Kind::Data, Some(cache.path())), "{error}");
         Some((error.rule_number(), error.message().to_owned()))
     });
     assert_eq!(mapped, read);
