@@ -27,7 +27,6 @@ class Counts:
         self._looked: Counter[str] = Counter()
         self._digest: dict[str, str] = {}
         self.peak = 0
-        self.remarks = 0
         self.failed: list[str] = []
 
     def add(self, result: Result) -> None:
@@ -39,7 +38,6 @@ class Counts:
             self._outcomes[path, result.region, outcome["label"]] += 1
             if path == "validate":
                 self._looked["found" if outcome["rules"] else "sound"] += 1
-            self.remarks += bool(outcome["remarks"])
             if path in PATHS:
                 self._rules.update(outcome["rules"].keys())
             if path not in CONTROLS and outcome["failures"]:

@@ -56,7 +56,6 @@ class Judge:
         self.seen: dict[Key, Bits] = {}
         self.refused: dict[Key, str] = {}
         self.rules: Counter[str] = Counter()
-        self.remarks: list[str] = []
         self.failures: dict[str, list[str]] = {}
 
     @property

@@ -119,7 +119,6 @@ class Worker:
             "label": label,
             "rules": {},
             "failures": {label: [f"the process ended with {status}"]},
-            "remarks": [],
         }
         os.close(self._channel)
         self._process = None

@@ -19,7 +19,7 @@ from tests.faults.trial import CONTROLS, PATHS, Trial
 
 SEED = 1  # another than the long form's
 PLAIN, FORGED = 400, 200
-NOTHING = {"label": "no effect", "rules": {}, "failures": {}, "remarks": []}
+NOTHING = {"label": "no effect", "rules": {}, "failures": {}}
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def _try_forged(channel: int, arguments: argparse.Namespace, case: int, skip: li
             _say(channel, path=path, **outcome(judges[path]))
     if found := disagreements(judges):
         failures = {"disagreement": found[:5]}
-        _say(channel, path="together", label="disagreement", rules={}, failures=failures, remarks=[])
+        _say(channel, path="together", label="disagreement", rules={}, failures=failures)
     if "validate" not in skip:
         _say(channel, begins="validate")
         _say(channel, path="validate", **validate_forged(at, judges))
