@@ -30,7 +30,7 @@ def _own(store: Store) -> bool:
 def _samples(store: Store, setting: Setting) -> Generator[npt.NDArray[np.generic], None, None]:
     handle = store.open(setting)
     if _own(store):
-        yield from store.peer.samples(handle, seed=0, **setting["samples"])  # type: ignore[attr-defined]
+        yield from store.peer.samples(handle, seed=0, **setting["samples"])  # type: ignore[attr-defined]  # optional
     with closing(store.loop(handle, setting)) as batches:
         for batch in batches:
             yield from batch
