@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import sweep, table, timing
+from benchmarks.peer import optional
 from benchmarks.peers import FIRST, SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried
@@ -30,7 +31,7 @@ def _own(store: Store) -> bool:
 def _samples(store: Store, setting: Setting) -> Generator[npt.NDArray[np.generic], None, None]:
     handle = store.open(setting)
     if _own(store):
-        yield from store.peer.samples(handle, seed=0, **setting["samples"])  # type: ignore[attr-defined]  # optional
+        yield from optional(store.peer, "samples")(handle, seed=0, **setting["samples"])
     with closing(store.loop(handle, setting)) as batches:
         for batch in batches:
             yield from batch
