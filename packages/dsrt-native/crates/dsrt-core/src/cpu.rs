@@ -1,7 +1,26 @@
-//! What this processor can do: plain loops compiled for its widest registers, and memory asked for ahead.
+//! What the processors can do: how many there are, plain loops compiled for their widest registers, and memory asked for
+//! ahead.
 //!
 //! Nothing here is written in vector instructions. A [`Loop`] is plain arithmetic over slices; compiled once more for
 //! each set of instructions, it is what the compiler makes of it, and the plain one is the oracle of the others.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many CPUs this process may use, by affinity and by the limits of its control group, as they were when it first
+/// asked: the system takes longer to answer than a batch takes to be read.
+pub(crate) fn count() -> usize {
+    /// The process that asked, and the answer.
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    let pid = std::process::id();
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known >> 32 == u64::from(pid) {
+        return known as u32 as usize;
+    }
+    let count = std::thread::available_parallelism().map_or(1, NonZero::get).min(u32::MAX as usize);
+    KNOWN.store(u64::from(pid) << 32 | count as u64, Ordering::Relaxed);
+    count
+}
 
 /// A loop over plain numbers, to be compiled in its caller's instructions: `run` is `#[inline(always)]`, and so is what it
 /// calls. It is written with `for`; the closure of a `for_each` or `sum` may become a function of its own, in plain
@@ -122,6 +141,12 @@ mod tests {
         assert!(results.iter().all(|sum| *sum == results[0] && *sum != 0));
         let widest = Instructions::widest().0;
         assert_eq!(Instructions::all().pop().map(|instructions| instructions.0), Some(widest));
+    }
+
+    #[test]
+    fn the_cpus_are_those_that_the_process_may_use() {
+        let expected = std::thread::available_parallelism().map_or(1, NonZero::get);
+        assert_eq!([count(), count()], [expected; 2]);
     }
 
     #[test]

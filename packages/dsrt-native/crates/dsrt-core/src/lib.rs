@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod pool;
 pub mod read;
 pub mod rows;
+mod together;
 pub mod verify;
 pub mod write;
 

@@ -150,7 +150,7 @@ pub(super) fn column(source: Box<dyn Source>, samples: &[u64], on: OnDamage) -> 
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
     let columns: [(Arc<str>, Box<dyn Source>); 1] = [("x".into(), source)];
-    gather(&columns, &rows, &Heap, on)
+    gather(&columns, &rows, &Heap, on, 2)
 }
 
 /// Axes and bytes of each record of the batch's one column.

@@ -2,10 +2,11 @@
 //!
 //! Source: H.-C. Chen, Y. Asau, "On generating random variates from an empirical distribution", AIIE Transactions 6, 1974.
 
-use super::parts::{each, part_of};
+use super::parts::{THREADS, part_of};
 use super::philox::scale;
 use super::words::{Words, bytes, number};
 use crate::error::Result;
+use crate::together::each;
 
 /// Rows per entry.
 const ROWS: usize = 4;
@@ -34,7 +35,7 @@ fn table<const BYTES: usize>(ends: &[[u8; 8]], rows: u64) -> Result<Words<BYTES>
     let mut words = Words::new(len, rows)?;
     let part = part_of(ends.len()) / ROWS;
     let starts = (0..len).step_by(part);
-    each(starts.zip(words.get_mut().chunks_mut(part)), |(start, words)| fill(words, ends, start, len));
+    each(THREADS, starts.zip(words.get_mut().chunks_mut(part)), |(start, words)| fill(words, ends, start, len));
     Ok(words)
 }
 

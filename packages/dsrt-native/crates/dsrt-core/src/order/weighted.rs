@@ -5,11 +5,12 @@
 
 use super::binary::Binary;
 use super::guide::Guide;
-use super::parts::{each, part_of};
+use super::parts::{THREADS, part_of};
 use super::philox::{Tag, draw64, scale};
 use super::words::{Words, number};
 use crate::cpu::{Instructions, Loop, prefetch};
 use crate::error::{Error, Kind, Result};
+use crate::together::each;
 
 /// Rows that are compared together.
 const WINDOW: usize = 4;
@@ -139,7 +140,7 @@ pub fn check_weights(weights: &[f64]) -> Result<f64> {
     // As integers, the bits of what is not negative are ordered like the numbers, and all else is above infinity.
     // Adding 0.0 makes 0.0 of -0.0.
     let largest = |part: &[f64]| part.iter().map(|weight| (weight + 0.0).to_bits()).fold(0, u64::max);
-    let parts = each(weights.chunks(part_of(weights.len())), largest);
+    let parts = each(THREADS, weights.chunks(part_of(weights.len())), largest);
     let max = f64::from_bits(parts.into_iter().fold(0, u64::max));
     if max.is_finite() && max >= 0.0 { Ok(max) } else { Err(refused(weights)) }
 }
@@ -172,16 +173,16 @@ fn prefix_sums(weights: &[f64]) -> Result<Words<8>> {
     let part = part_of(weights.len());
     // Every floor is below 2^(62-bits), and there are at most 2^bits of them: t + n <= 2^62.
     let floors = |part: &[f64]| part.iter().map(|w| Binary::of(*w).scaled_floor(coarse)).sum::<u64>();
-    let floors: u64 = each(weights.chunks(part), floors).into_iter().sum();
+    let floors: u64 = each(THREADS, weights.chunks(part), floors).into_iter().sum();
     let room = i64::from((floors + n - 1).leading_zeros()) - 1;
     let shift = coarse + room;
     let integer = |weight: &f64| if *weight == 0.0 { 0 } else { Binary::of(*weight).scaled_round(shift).max(1) };
-    let sums = each(weights.chunks(part), |part| part.iter().map(integer).sum::<u64>());
+    let sums = each(THREADS, weights.chunks(part), |part| part.iter().map(integer).sum::<u64>());
     let mut ends = Words::new(weights.len() + WINDOW, n)?;
     let (rows, behind) = ends.get_mut().split_at_mut(weights.len());
     behind.fill([u8::MAX; 8]);
     let starts = sums.into_iter().scan(0u64, |sum, of_part| Some(std::mem::replace(sum, *sum + of_part)));
-    each(weights.chunks(part).zip(rows.chunks_mut(part)).zip(starts), |((weights, ends), mut sum)| {
+    each(THREADS, weights.chunks(part).zip(rows.chunks_mut(part)).zip(starts), |((weights, ends), mut sum)| {
         for (weight, end) in weights.iter().zip(ends) {
             sum += integer(weight);
             *end = sum.to_le_bytes();

@@ -60,11 +60,12 @@ pub trait Source: Send + Sync {
 
 /// A column whose spans are reserved.
 pub trait Planned {
-    /// Writes the column into its spans, all of them: the memory may be a former batch's.
+    /// Writes the column into its spans, all of them: the memory may be a former batch's. Up to `threads` threads may do
+    /// it.
     ///
     /// A record found damaged only now is zero in a dense column and empty in others; these close the gap, so a
     /// span of the layout may be shorter than what was reserved.
-    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout>;
+    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout>;
 }
 
 /// What becomes of a batch with a damaged record.
@@ -91,13 +92,17 @@ impl Damage {
     /// Reports a problem with the sample at `place` in the batch, in the column being gathered. Gives the error back
     /// if it is to be raised; a column that gets `Ok` leaves the record zero or empty.
     pub fn report(&mut self, place: usize, error: Error) -> Result<()> {
-        let is_data = matches!(error.kind(), Kind::Format | Kind::Data);
-        let is_damage = is_data && error.rule_number().is_some_and(|rule| DAMAGE.contains(&rule));
-        if self.on == OnDamage::Raise || !is_damage {
-            return Err(error);
-        }
+        let error = self.judge(error)?;
         self.found.entry((self.column, place)).or_insert(error);
         Ok(())
+    }
+
+    /// Reports a problem that several threads may find at once: gives it back as the error that it is if it is to be
+    /// raised, and else for [`Damage::report`] later on.
+    pub fn judge(&self, error: Error) -> Result<Error> {
+        let is_data = matches!(error.kind(), Kind::Format | Kind::Data);
+        let is_damage = is_data && error.rule_number().is_some_and(|rule| DAMAGE.contains(&rule));
+        if self.on == OnDamage::Mask && is_damage { Ok(error) } else { Err(error) }
     }
 
     /// Whether the first damage ends the batch.
@@ -111,7 +116,8 @@ impl Damage {
     }
 }
 
-/// Gathers a batch of all `columns`. Each error that is about a sample names cache, field, shard and sample.
+/// Gathers a batch of all `columns`, with up to `threads` threads where it is large. Each error that is about a sample
+/// names cache, field, shard and sample.
 ///
 /// Under [`OnDamage::Mask`] the column [`VALID`], if it is asked for, is made false where any column is damaged.
 pub fn gather(
@@ -119,6 +125,7 @@ pub fn gather(
     rows: &Rows,
     memory: &dyn Allocator,
     on_damage: OnDamage,
+    threads: usize,
 ) -> Result<Batch> {
     let mut damage = Damage::new(on_damage);
     let mut spans = Spans::default();
@@ -133,7 +140,7 @@ pub fn gather(
     let mut filled = Vec::with_capacity(columns.len());
     for (column, ((name, _), plan)) in columns.iter().zip(plans).enumerate() {
         damage.column = column;
-        let layout = plan.fill(buffer.bytes_mut(), &mut damage)?;
+        let layout = plan.fill(buffer.bytes_mut(), &mut damage, threads)?;
         filled.push(Column { name: name.clone(), layout });
     }
     if let Some(valid) = filled.iter().find(|column| *column.name == *VALID) {
@@ -199,7 +206,7 @@ mod tests {
     }
 
     impl Planned for PlannedBytes<'_> {
-        fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, _: usize) -> Result<Layout> {
             let Self(bytes, rows, values) = *self;
             for (place, (to, id)) in values.of_mut(buffer)?.iter_mut().zip(rows.ids).enumerate() {
                 *to = id.sample as u8;
@@ -225,7 +232,7 @@ mod tests {
     }
 
     impl Planned for PlannedValid<'_> {
-        fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
             for (to, valid) in self.1.of_mut(buffer)?.iter_mut().zip(self.0.valid) {
                 *to = u8::from(*valid);
             }
@@ -253,7 +260,7 @@ mod tests {
             (VALID.into(), Box::new(Valid)),
             ("b".into(), Box::new(Bytes(vec![], 0))),
         ];
-        let batch = gather(&columns, &rows, &Used, on)?;
+        let batch = gather(&columns, &rows, &Used, on, 1)?;
         assert_eq!(batch.len, 4);
         // Nothing of a former batch is left, not even where no column lies.
         assert!(!batch.buffer.bytes().contains(&0xAA));

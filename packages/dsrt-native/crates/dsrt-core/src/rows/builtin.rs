@@ -71,7 +71,7 @@ struct Known<'a> {
 }
 
 impl Planned for Known<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let Self { column, rows, values } = *self;
         let dtype = column.dtype();
         for (place, to) in values.of_mut(buffer)?.chunks_exact_mut(dtype.size()).enumerate() {

@@ -65,7 +65,7 @@ struct Numbers<'a> {
 }
 
 impl Planned for Numbers<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let Self { column, rows, element, values } = *self;
         for (to, row) in values.of_mut(buffer)?.chunks_exact_mut(element.size()).zip(rows) {
             to.copy_from_slice(bytes(column, *row)?);
@@ -84,7 +84,7 @@ struct Strings<'a> {
 }
 
 impl Planned for Strings<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let Self { text, strings, values, offsets, valid } = *self;
         let mut rest = values.of_mut(buffer)?;
         for string in strings.iter().flatten() {

@@ -210,3 +210,24 @@ fn a_missing_shard_is_masked_sample_by_sample() {
     assert_eq!(places, [(2, Some(30)), (3, Some(30))]);
     assert_eq!(records(&batch)[1], [1; 12]);
 }
+
+#[test]
+fn a_large_batch_is_many_small_ones_whoever_fills_it() {
+    let order = [4, 3, 0, 3, 2];
+    // As many as several threads share.
+    for (field, times) in [("image", 80_000), ("feat", 4_000), ("tokens", 8_000), ("jpeg", 1_000)] {
+        let many: Vec<u64> = std::iter::repeat_n(order, times).flatten().collect();
+        for change in [0, 1] {
+            let broken = damaged(true, &format!("fields/{field}/00001.shard"), |bytes| bytes[64] ^= change);
+            let gather = |samples: &[u64]| gather_field(&broken.cache, field, samples, OnDamage::Mask).unwrap();
+            let (few, all) = (gather(&order), gather(&many));
+            assert!(records(&all).chunks(order.len()).all(|some| some == records(&few)), "{field}");
+            let places = |batch: &Batch| batch.damaged.iter().map(|(place, _)| *place).collect::<Vec<_>>();
+            let repeated =
+                (0..times).flat_map(|time| places(&few).into_iter().map(move |place| order.len() * time + place));
+            assert_eq!(places(&all), repeated.collect::<Vec<_>>(), "{field}");
+            let error = gather_field(&broken.cache, field, &many, OnDamage::Raise).err();
+            assert_eq!(error.map(|error| error.place().sample), (change != 0).then_some(Some(3)), "{field}");
+        }
+    }
+}

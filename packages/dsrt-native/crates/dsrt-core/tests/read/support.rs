@@ -51,7 +51,7 @@ pub fn gather_source(name: &str, source: Box<dyn Source>, samples: &[u64], on: O
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
     let columns: [(Arc<str>, Box<dyn Source>); 1] = [(name.into(), source)];
-    gather(&columns, &rows, &Heap, on)
+    gather(&columns, &rows, &Heap, on, 2)
 }
 
 /// The records of the batch's one column, as bytes.

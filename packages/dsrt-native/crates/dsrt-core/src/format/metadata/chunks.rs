@@ -7,10 +7,15 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use once_cell::race::OnceBox;
 
-use super::{Extent, breach, together};
+use super::{Extent, breach};
+use crate::cpu;
 use crate::error::{Error, Kind, Result};
 use crate::format::checksum::{Digest, digest};
 use crate::format::manifest::CHUNK;
+use crate::together::try_each;
+
+/// The most threads that work on one file.
+const THREADS: usize = 4;
 
 /// Fills memory with the bytes of a file from a place on.
 pub type ReadAt = Box<dyn Fn(u64, &mut [u8]) -> Result<()> + Send + Sync>;
@@ -115,7 +120,7 @@ impl Chunks {
     /// Proves the whole file. What has to be read for it is in one place afterwards.
     pub fn prove_all(&self) -> Result<()> {
         match &self.content {
-            Content::There { .. } => together::each(0..self.digests.len(), |chunk| self.prove(chunk as u64)),
+            Content::There { .. } => prove_each(0..self.digests.len(), |chunk| self.prove(chunk as u64)),
             Content::Read { read, whole, .. } => whole.get_or_try_init(|| self.read_all(read)).map(drop),
         }
     }
@@ -125,7 +130,7 @@ impl Chunks {
         let mut bytes = memory(len)?;
         bytes.resize(len, 0);
         let chunks = bytes.chunks_mut(CHUNK as usize).enumerate();
-        together::each(chunks, |(chunk, out): (usize, &mut [u8])| {
+        prove_each(chunks, |(chunk, out): (usize, &mut [u8])| {
             read(chunk as u64 * CHUNK, out)?;
             self.compare(chunk as u64, out)
         })?;
@@ -190,6 +195,13 @@ pub(super) fn memory<T>(len: usize) -> Result<Vec<T>> {
 
 pub(super) fn too_large(len: u64) -> Error {
     Error::new(Kind::Memory, format!("{len} bytes of metadata.arrow do not fit in memory"))
+}
+
+/// Does `prove` with each of `items`, by a few threads. The error is that of the first item which has one.
+fn prove_each<T: Send>(items: impl ExactSizeIterator<Item = T>, prove: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
+    // A thread is worth a few chunks.
+    let threads = cpu::count().min(THREADS).min(items.len() / 4);
+    try_each(threads, items, prove).map(drop)
 }
 
 fn outside() -> Error {

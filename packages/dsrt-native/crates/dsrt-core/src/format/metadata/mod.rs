@@ -12,7 +12,6 @@ mod message;
 mod outline;
 mod schema;
 mod text;
-mod together;
 mod types;
 mod view;
 

@@ -53,7 +53,7 @@ impl<'a> Numbers<'a> {
 }
 
 impl Planned for Numbers<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let mut nulls = 0;
         let mut first = 0;
         let outs = self.values.of_mut(buffer)?.chunks_exact_mut(self.element.size());

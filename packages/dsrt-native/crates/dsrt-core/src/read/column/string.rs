@@ -62,7 +62,7 @@ fn view(column: &Column, id: Id) -> Result<Option<View>> {
 }
 
 impl Planned for Strings<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let mut rest = self.values.of_mut(buffer)?;
         for (view, id) in self.views.iter().zip(self.rows.ids) {
             if let Some(view) = view {

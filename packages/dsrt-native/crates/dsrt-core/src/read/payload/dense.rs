@@ -1,10 +1,13 @@
 //! Dense fields: every record has its place before anything is read.
 
+use std::ops::Range;
+
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Planned, Rows};
 use super::ahead::ahead;
-use super::finder::{Finder, Found};
+use super::finder::{self, Finder};
 use super::indexed::{self, Item};
+use super::share::{Found, Part, Shares};
 use super::{Readers, too_large};
 use crate::batch::{Layout, Span, Spans};
 use crate::copy::Stores;
@@ -37,10 +40,10 @@ impl<'a> Dense<'a> {
         Ok(Self { readers, rows, items, stride, values })
     }
 
-    /// How many samples from `place` on are taken together: neighbours in a fixed shard lie back to back in the file,
-    /// and in the batch.
-    fn neighbours(&self, place: usize) -> Result<usize> {
-        let Some((first, rest)) = self.rows.ids.get(place..).and_then(<[Id]>::split_first) else { return Ok(0) };
+    /// How many samples of `places` are taken together from its first on: neighbours in a fixed shard lie back to back
+    /// in the file, and in the batch.
+    fn neighbours(&self, places: Range<usize>) -> Result<usize> {
+        let Some((first, rest)) = self.rows.ids.get(places).and_then(<[Id]>::split_first) else { return Ok(0) };
         let follows = |(id, k): &(&Id, u64)| id.cache == first.cache && id.sample == first.sample + k;
         // At random this is all there is to know.
         if rest.first().is_none_or(|next| !follows(&(next, 1))) {
@@ -65,26 +68,49 @@ impl<'a> Dense<'a> {
         indexed::write(&self.readers, self.items.get(place).ok_or_else(lost)?, id, out)
     }
 
-    /// Writes the record of the sample at `place` to the beginning of `rest`, and those of its neighbours after it, the
-    /// usual way. Gives the number of them.
-    fn usual(&self, place: usize, rest: &mut [u8], damage: &mut Damage) -> Result<usize> {
-        let count = self.neighbours(place)?;
+    /// Writes the records of samples.
+    fn part(&self, part: Part, stores: Stores, damage: &Damage) -> Result<Found> {
+        let Part { places, out: values } = part;
+        let mut found = Found::new();
+        let mut finder = Finder::new(&self.readers);
+        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?;
+        let records = ahead(ids.iter().map(|id| finder.dense(*id, self.stride)));
+        let mut done = places.start;
+        for (place, record) in (places.start..).zip(records) {
+            if place < done {
+                continue;
+            }
+            let rest = values.get_mut((place - places.start) * self.stride..).ok_or_else(lost)?;
+            let (out, _) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
+            let is_written = |record: finder::Found| !damage.is_damaged(place) && record.write(out, stores);
+            if !record.is_some_and(is_written) {
+                done = place + self.usual(place..places.end, rest, damage, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes the record of the first sample of `places` to the beginning of `rest`, and those of its neighbours after it,
+    /// the usual way. Gives the number of them.
+    fn usual(&self, places: Range<usize>, rest: &mut [u8], damage: &Damage, found: &mut Found) -> Result<usize> {
+        let place = places.start;
+        let count = self.neighbours(places)?;
         let (out, _) = rest.split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
         // Where one of several is damaged, it is found and named when each is read alone.
         if count == 1 || self.records(place, count, out).is_err() {
             for number in 0..count {
                 let out = out.get_mut(number * self.stride..(number + 1) * self.stride).ok_or_else(lost)?;
-                self.one(place + number, out, damage)?;
+                self.one(place + number, out, damage, found)?;
             }
         }
         Ok(count)
     }
 
     /// Writes the record of the sample at `place`, or zeros.
-    fn one(&self, place: usize, out: &mut [u8], damage: &mut Damage) -> Result<()> {
+    fn one(&self, place: usize, out: &mut [u8], damage: &Damage, found: &mut Found) -> Result<()> {
         if !damage.is_damaged(place) {
             let Err(error) = self.records(place, 1, out) else { return Ok(()) };
-            damage.report(place, error)?;
+            found.push((place, damage.judge(error)?));
         }
         out.fill(0);
         Ok(())
@@ -100,22 +126,13 @@ fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u
 }
 
 impl Planned for Dense<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
         let values = self.values.of_mut(buffer)?;
         let stores = Stores::of(values.len());
-        let mut finder = Finder::new(&self.readers);
-        let records = ahead(self.rows.ids.iter().map(|id| finder.dense(*id, self.stride)));
-        let mut done = 0;
-        for (place, found) in records.enumerate() {
-            if place < done {
-                continue;
-            }
-            let rest = values.get_mut(place * self.stride..).ok_or_else(lost)?;
-            let (out, _) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
-            let is_written = |found: Found| !damage.is_damaged(place) && found.write(out, stores);
-            if !found.is_some_and(is_written) {
-                done = place + self.usual(place, rest, damage)?;
-            }
+        let sizes = std::iter::repeat_n(self.stride, self.rows.len());
+        let shares = Shares::of(values.len(), self.readers.is_compressed(), threads);
+        for (place, error) in shares.fill(values, sizes, |part| self.part(part, stores, damage))? {
+            damage.report(place, error)?;
         }
         let field = self.readers.field()?;
         let FieldKind::Dense(axes) = &field.kind else { return Err(lost()) };

@@ -5,6 +5,7 @@ mod dense;
 mod finder;
 mod indexed;
 mod ragged;
+mod share;
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::field::FieldReader;
 use super::gather::{Damage, Id, Planned, Rows, Source};
 use crate::batch::Spans;
 use crate::error::{Error, Kind, Result};
-use crate::field::{Field, FieldKind};
+use crate::field::{Codec, Field, FieldKind};
 
 /// A field of one or more caches, gathered.
 pub struct PayloadSource {
@@ -74,6 +75,11 @@ struct Readers(Vec<FieldReader>);
 impl Readers {
     fn of(&self, id: Id) -> Result<&FieldReader> {
         self.0.get(id.cache as usize).ok_or_else(|| Error::new(Kind::Internal, "there is no cache of that number"))
+    }
+
+    /// Whether any cache compresses the field.
+    fn is_compressed(&self) -> bool {
+        self.0.iter().any(|reader| reader.field().is_ok_and(|field| field.codec != Codec::Raw))
     }
 
     /// The field itself; but for the codec it is the same in all caches.

@@ -5,6 +5,7 @@ use super::super::shard::axes as axes_of;
 use super::ahead::ahead;
 use super::finder::Finder;
 use super::indexed::{self, Item};
+use super::share::{Found, Part, Shares};
 use super::{Readers, reserved, too_large};
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::copy::Stores;
@@ -55,34 +56,61 @@ impl<'a> Ragged<'a> {
             }
         }
     }
+
+    /// Writes the records of samples. The places of those that are damaged are left open.
+    fn part(&self, part: Part, stores: Stores, damage: &Damage) -> Result<Found> {
+        let Part { places, out: values } = part;
+        let mut found = Found::new();
+        let mut finder = Finder::new(&self.readers);
+        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?;
+        let items = self.items.get(places.clone()).ok_or_else(lost)?;
+        // The entries are near: they were read a moment ago.
+        let records = ahead(ids.iter().map(|id| finder.entry(*id)?.found()));
+        let mut rest = values;
+        for (place, ((item, id), record)) in (places.start..).zip(items.iter().zip(ids).zip(records)) {
+            let (out, after) = rest.split_at_mut_checked(size_of(item)?).ok_or_else(lost)?;
+            rest = after;
+            let is_written = damage.is_damaged(place) || record.is_some_and(|record| record.write(out, stores));
+            if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, out) {
+                found.push((place, damage.judge(error)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Closes the gaps that damaged records have left in `values`. Gives the bytes that the others take.
+    fn close_gaps(&mut self, values: &mut [u8], found: &Found) -> Result<usize> {
+        let mut damaged = found.iter().map(|(place, _)| *place).peekable();
+        let (mut from, mut to) = (0, 0);
+        for (place, item) in self.items.iter_mut().enumerate() {
+            let size = size_of(item)?;
+            if damaged.next_if_eq(&place).is_some() {
+                item.size = 0;
+            } else {
+                values.copy_within(from..from + size, to);
+                to += size;
+            }
+            from += size;
+        }
+        Ok(to)
+    }
 }
 
 impl Planned for Ragged<'_> {
-    fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage) -> Result<Layout> {
-        let mut items = std::mem::take(&mut self.items);
+    fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
         let mut values = self.values;
         let out = values.of_mut(buffer)?;
-        values.len = 0;
         let stores = Stores::of(out.len());
-        let mut finder = Finder::new(&self.readers);
-        // The entries are near: they were read a moment ago.
-        let records = ahead(self.rows.ids.iter().map(|id| finder.entry(*id)?.found()));
-        for (place, ((item, id), found)) in items.iter_mut().zip(self.rows.ids).zip(records).enumerate() {
-            if damage.is_damaged(place) {
-                continue;
-            }
-            let size = usize::try_from(item.size).map_err(|_| too_large())?;
-            let out = out.get_mut(values.len..).and_then(|rest| rest.get_mut(..size)).ok_or_else(lost)?;
-            let is_written = found.is_some_and(|found| found.write(out, stores));
-            if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, out) {
+        let shares = Shares::of(out.len(), self.readers.is_compressed(), threads);
+        // The whole batch is no larger than memory, as its spans were reserved.
+        let sizes = self.items.iter().map(|item| item.size as usize);
+        let found = shares.fill(&mut *out, sizes, |part| self.part(part, stores, damage))?;
+        if !found.is_empty() {
+            values.len = self.close_gaps(out, &found)?;
+            for (place, error) in found {
                 damage.report(place, error)?;
-                // The next record takes its place.
-                item.size = 0;
-                continue;
             }
-            values.len += size;
         }
-        self.items = items;
         let field = self.readers.field()?;
         let itemsize = field.dtype.size() as u64;
         fill_offsets(self.offsets.of_mut(buffer)?, self.items.iter().map(|item| item.size / itemsize));
@@ -97,6 +125,10 @@ impl Planned for Ragged<'_> {
             _ => Layout::Strings { text: field.kind == FieldKind::Text, values, offsets, valid: None },
         })
     }
+}
+
+fn size_of(item: &Item) -> Result<usize> {
+    usize::try_from(item.size).map_err(|_| too_large())
 }
 
 fn lost() -> Error {

@@ -71,7 +71,7 @@ fn gathered(cache: &Cache) -> dsrt_core::Result<Batch> {
         let source: Box<dyn Source> = Box::new(PayloadSource::new(caches.clone(), &field.name)?);
         Ok((field.name, source))
     });
-    gather(&columns.collect::<dsrt_core::Result<Vec<_>>>()?, &rows, &Heap, OnDamage::Raise)
+    gather(&columns.collect::<dsrt_core::Result<Vec<_>>>()?, &rows, &Heap, OnDamage::Raise, 1)
 }
 
 fn values<'a>(batch: &'a Batch, layout: &Layout) -> Vec<&'a [u8]> {

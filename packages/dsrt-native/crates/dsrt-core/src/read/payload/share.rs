@@ -1,0 +1,130 @@
+//! A column that takes long to fill is cut into parts, which threads take one after another.
+
+use std::ops::Range;
+
+use super::too_large;
+use crate::copy::settle;
+use crate::cpu;
+use crate::error::{Error, Kind, Result};
+use crate::together::try_each;
+
+/// What is worth a thread: a fraction of a millisecond of its work.
+const COPIED: usize = 2 << 20;
+const DECODED: usize = 64 << 10;
+
+/// Parts for each thread: where one is slowed down, by somebody else's work for instance, the others take more of them.
+const PARTS: usize = 4;
+
+/// Some samples of a batch, one after another, and the memory of their records.
+pub(super) struct Part<'a> {
+    pub places: Range<usize>,
+    pub out: &'a mut [u8],
+}
+
+/// What was found damaged and is to be masked: place in the batch, and the error.
+pub(super) type Found = Vec<(usize, Error)>;
+
+/// How a column is filled.
+#[derive(Clone, Copy)]
+pub(super) struct Shares {
+    threads: usize,
+    /// Bytes of a part.
+    part: usize,
+}
+
+impl Shares {
+    /// For a column of `bytes` bytes and at most `threads` threads, of which none is left without a CPU.
+    pub(super) fn of(bytes: usize, is_compressed: bool, threads: usize) -> Self {
+        let worth = if is_compressed { DECODED } else { COPIED };
+        let worthwhile = threads.min(bytes / worth).max(1);
+        let threads = if worthwhile == 1 { 1 } else { worthwhile.min(cpu::count()) };
+        let parts = if threads == 1 { 1 } else { PARTS * threads };
+        Self { threads, part: bytes.div_ceil(parts) }
+    }
+
+    /// Has `fill` fill `out`, where the records of samples lie one after another that have these `sizes`, in parts. An
+    /// error is that of the first part which has one.
+    pub(super) fn fill<'a>(
+        self,
+        out: &'a mut [u8],
+        sizes: impl ExactSizeIterator<Item = usize>,
+        fill: impl Fn(Part<'a>) -> Result<Found> + Sync,
+    ) -> Result<Found> {
+        if self.threads == 1 {
+            return fill(Part { places: 0..sizes.len(), out });
+        }
+        let fill = |part| {
+            let found = fill(part);
+            // Before this thread ends.
+            settle();
+            found
+        };
+        let parts = cut(out, sizes, self.part)?;
+        Ok(try_each(self.threads, parts, fill)?.into_iter().flatten().collect())
+    }
+}
+
+/// Cuts `out` after every `part` bytes or a little more.
+fn cut(mut out: &mut [u8], sizes: impl ExactSizeIterator<Item = usize>, part: usize) -> Result<Vec<Part<'_>>> {
+    let lost = || Error::new(Kind::Internal, "the records of a batch do not fit its memory");
+    let mut parts = Vec::new();
+    let (samples, mut first, mut bytes) = (sizes.len(), 0, 0usize);
+    for (place, size) in sizes.enumerate() {
+        bytes = bytes.checked_add(size).ok_or_else(too_large)?;
+        let end = place + 1;
+        if bytes >= part || end == samples {
+            let (filled, rest) = out.split_at_mut_checked(bytes).ok_or_else(lost)?;
+            parts.push(Part { places: first..end, out: filled });
+            (out, first, bytes) = (rest, end, 0);
+        }
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_record_is_filled_once_whatever_the_number_of_threads(
+            sizes in prop::collection::vec(0usize..40, 0..60), threads in 1usize..5, part in 1usize..100,
+        ) {
+            let total = sizes.iter().sum();
+            let mut out = vec![0u8; total];
+            let fill = |Part { places, out }: Part| {
+                let mut rest = out;
+                for place in places.clone() {
+                    let (record, after) = std::mem::take(&mut rest).split_at_mut(sizes[place]);
+                    record.iter_mut().for_each(|byte| *byte += place as u8 + 1);
+                    rest = after;
+                }
+                assert!(rest.is_empty());
+                Ok(places.filter(|place| place % 7 == 3).map(|place| (place, Error::new(Kind::Data, "bad"))).collect())
+            };
+            let found = Shares { threads, part }.fill(&mut out, sizes.iter().copied(), fill).unwrap();
+            let expected: Vec<u8> =
+                sizes.iter().enumerate().flat_map(|(place, size)| vec![place as u8 + 1; *size]).collect();
+            prop_assert_eq!(out, expected);
+            let found: Vec<usize> = found.into_iter().map(|(place, _)| place).collect();
+            prop_assert_eq!(found, (0..sizes.len()).filter(|place| place % 7 == 3).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn small_columns_are_not_shared_and_large_ones_are() {
+        let threads = |bytes, is_compressed| Shares::of(bytes, is_compressed, 4).threads;
+        let most = cpu::count().min(4);
+        assert_eq!(
+            [0, 2 * COPIED - 1, 2 * COPIED, 1 << 40].map(|bytes| threads(bytes, false)),
+            [1, 1, 2.min(most), most]
+        );
+        assert_eq!(
+            [0, 2 * DECODED - 1, 2 * DECODED, 1 << 40].map(|bytes| threads(bytes, true)),
+            [1, 1, 2.min(most), most]
+        );
+        let parts = if most == 1 { 1 } else { 2 * PARTS };
+        assert_eq!(Shares::of(parts << 20, false, 2).part, 1 << 20);
+    }
+}
