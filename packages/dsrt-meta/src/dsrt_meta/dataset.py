@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -126,6 +126,10 @@ class Dataset:
                 f"the records of a field are dataset[:][{index!r}]"
             )
         return self._population[index]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Read all samples in order, as an int gives each."""
+        return iter(self._population)
 
     def filter(self, *predicates: pl.Expr | pl.Series) -> Dataset:
         """Keep the rows where every predicate is true; null is not true.

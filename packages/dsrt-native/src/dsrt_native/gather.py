@@ -11,7 +11,17 @@ from dsrt_native import _native
 from dsrt_native.batch import Batch, RaggedArray, arrays
 from dsrt_native.columns import check_text
 
-__all__ = ["Errors", "Rows", "batch_of", "integers_of", "item_of", "masks", "names_of", "rows_of"]
+__all__ = [
+    "Errors",
+    "Rows",
+    "batch_of",
+    "integers_of",
+    "item_of",
+    "masks",
+    "names_of",
+    "records_of",
+    "rows_of",
+]
 
 Rows: TypeAlias = slice | Sequence[int] | NDArray[np.integer[Any]]
 """What asks for many: a slice, or a list or 1-D array of integers; negative ones count from the end."""
@@ -134,21 +144,26 @@ def item_of(
         return batch_of(population, rows_of(index, len(population), what), fields)
     row = _row_of(index, len(population), what)
     columns = population.columns_of(row, fields)
-    present = [name for name, state in columns if state != "null"]
+    present = [name for name, kind in columns if kind != "null"]
     batch = batch_of(population, np.array([row], np.uint64), present)
-    return {name: None if state == "null" else _only(batch[name], state) for name, state in columns}
+    return {name: None if kind == "null" else records_of(batch[name], kind)[0] for name, kind in columns}
 
 
-def _only(column: Any, state: str) -> Any:
-    """Return the one record of a column: what the reference reader returns for it."""
+def records_of(column: Any, kind: str) -> list[Any]:
+    """Return the records of a batch's column, each what the reference reader returns for it.
+
+    Args:
+        column: An array, a `RaggedArray` or a list.
+        kind: ``"field"`` if it is a payload field.
+    """
     if isinstance(column, RaggedArray):
-        return column.to_list()[0]
+        return column.to_list()
     if isinstance(column, list):
-        return column[0]
-    if state == "field":
-        return column[0, ...]
+        return column
+    if kind == "field":
+        return [column[place, ...] for place in range(len(column))]
     # Python has no type for nanoseconds.
-    return column[0] if column.dtype.kind in "mM" else column[0].item()
+    return list(column) if column.dtype.kind in "mM" else list(column.tolist())
 
 
 def _out_of_range(row: int, count: int, what: str) -> str:

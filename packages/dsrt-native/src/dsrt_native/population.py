@@ -1,6 +1,6 @@
 """The rows that training sees: samples of one or more caches, in an order, with weights and extra columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self, SupportsIndex, overload, runtime_checkable
 
@@ -13,6 +13,7 @@ from dsrt_native.cache import Cache
 from dsrt_native.columns import check_names_of, columns_of, weights_of
 from dsrt_native.field import FieldInfo
 from dsrt_native.gather import Errors, Rows, batch_of, integers_of, item_of, names_of, rows_of
+from dsrt_native.iteration import samples_of
 
 __all__ = ["HasPopulation", "Population"]
 
@@ -202,6 +203,9 @@ class Population:
     def __getitem__(self, index: Rows) -> Batch: ...
     def __getitem__(self, index: SupportsIndex | Rows) -> dict[str, Any]:
         return item_of(self._native, index, None, "row")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return samples_of(self._native, None, "row")
 
     def __repr__(self) -> str:
         caches = ", ".join(cache.path for cache in self._caches)
