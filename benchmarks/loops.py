@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,13 @@ def arrived(found: Any, workload: Workload) -> Batch:
     return list(packed) if workload.form == "list" else packed
 
 
+def server() -> Any:
+    """The context of a server that has imported torch, from which workers are forked."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    return context
+
+
 def by_processes(
     peer: str,
     workload: Workload,
@@ -109,7 +117,7 @@ def by_processes(
         sampler=orders,
         num_workers=workers,
         collate_fn=tensors,
-        multiprocessing_context="forkserver",
+        multiprocessing_context=server(),
     )
     for found in loader:
         yield arrived(found, workload)

@@ -63,7 +63,7 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env={**os.environ, "TMPDIR": temporary},
+            env=_environment() | {"TMPDIR": temporary},
         ) as started,
     ):
         _running.add(started)
@@ -79,6 +79,11 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
         last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
         raise ProcessError(last[:200])
     return json.loads(out.splitlines()[-1])
+
+
+def _environment() -> dict[str, str]:
+    # Bytecode is kept: without, every process would compile anew what it imports, for torch seconds.
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _end(started: subprocess.Popen[str]) -> None:
