@@ -1,16 +1,13 @@
 """litdata: chunks of samples, mapped; its loader shuffles the chunks and the samples in each."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import litdata.helpers
-import numpy as np
 from litdata.streaming.cache import Cache
 
-from benchmarks import loops, records
+from benchmarks import streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -63,20 +60,7 @@ def open(workload: Workload, folder: Path) -> Opened:
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One item after another: it has no call for many."""
-    return _joined(handle.workload, None, [handle.dataset[number] for number in numbers.tolist()])
-
-
-def _joined(workload: Workload, transform: Transform | None, contents: list[Any]) -> Batch:
-    shapes = None
-    if isinstance(contents[0], np.ndarray):
-        shapes = np.array([content.shape for content in contents], np.int64)
-        contents = [content.reshape(-1).view(np.uint8) for content in contents]
-    batch = records.joined(workload, contents, shapes)
-    return batch if transform is None else transform(batch)
-
-
-def _sent(workload: Workload, transform: Transform | None, contents: list[Any]) -> Any:
-    return loops.tensors(_joined(workload, transform, contents))
+    return streams.joined(handle.workload, [handle.dataset[number] for number in numbers.tolist()])
 
 
 def loop(
@@ -92,18 +76,19 @@ def loop(
     dataset = litdata.StreamingDataset(
         str(handle.folder), shuffle=True, seed=seed, drop_last=True, batch_decode=batch_decode
     )
-    collate = partial(_sent, replace(handle.workload, form="packed"), transform)
-    loader = litdata.StreamingDataLoader(
+    return streams.epochs(
+        litdata.StreamingDataLoader,
         dataset,
-        batch_size=batch,
-        num_workers=workers,
-        collate_fn=collate,
-        drop_last=True,
-        persistent_workers=workers > 0,
+        handle.workload,
+        batch,
+        content=_itself,
+        transform=transform,
+        workers=workers,
     )
-    while True:
-        for found in loader:
-            yield loops.arrived(found, handle.workload)
+
+
+def _itself(sample: Any) -> Any:
+    return sample
 
 
 def draw(*_: Any, **__: Any) -> Any:

@@ -1,17 +1,15 @@
 """MosaicML streaming: shards of MDS, read from their local folder."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
-import numpy as np
 from streaming import MDSWriter, StreamingDataset
 from torch.utils.data import DataLoader
 
-from benchmarks import loops, records
+from benchmarks import streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -26,6 +24,9 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{"workers": 1}, {"workers": 2}, {}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
+
+
+_content = itemgetter("x")
 
 
 class Opened(NamedTuple):
@@ -64,20 +65,7 @@ def open(workload: Workload, folder: Path) -> Opened:
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One item after another: it has no call for many."""
-    return _joined(handle.workload, None, [handle.dataset[number] for number in numbers.tolist()])
-
-
-def _joined(workload: Workload, transform: Transform | None, samples: list[Any]) -> Batch:
-    contents, shapes = [sample["x"] for sample in samples], None
-    if isinstance(contents[0], np.ndarray):
-        shapes = np.array([content.shape for content in contents], np.int64)
-        contents = [content.reshape(-1).view(np.uint8) for content in contents]
-    batch = records.joined(workload, contents, shapes)
-    return batch if transform is None else transform(batch)
-
-
-def _sent(workload: Workload, transform: Transform | None, samples: list[Any]) -> Any:
-    return loops.tensors(_joined(workload, transform, samples))
+    return streams.joined(handle.workload, [_content(handle.dataset[number]) for number in numbers.tolist()])
 
 
 def loop(
@@ -86,18 +74,15 @@ def loop(
     """Torch's DataLoader, as it says itself, epoch after epoch."""
     # A new one, as its workers cannot take over one that this process has iterated.
     dataset = _dataset(handle.workload, handle.folder, seed)
-    collate = partial(_sent, replace(handle.workload, form="packed"), transform)
-    loader: Any = DataLoader(
+    return streams.epochs(
+        DataLoader,
         dataset,
+        handle.workload,
         batch,
-        num_workers=workers,
-        collate_fn=collate,
-        drop_last=True,
-        persistent_workers=workers > 0,
+        content=_content,
+        transform=transform,
+        workers=workers,
     )
-    while True:
-        for found in loader:
-            yield loops.arrived(found, handle.workload)
 
 
 def draw(*_: Any, **__: Any) -> Any:

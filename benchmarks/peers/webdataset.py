@@ -2,15 +2,13 @@
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import webdataset
 
-from benchmarks import loops, records
+from benchmarks import loops, streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import Batch, Workload
 
@@ -57,30 +55,24 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
     raise Cannot("streams only")
 
 
-def _joined(workload: Workload, transform: Transform | None, samples: list[Any]) -> Any:
-    contents = [sample["npy"] if "npy" in sample else sample["bin"] for sample in samples]
-    shapes = None
-    if isinstance(contents[0], np.ndarray):
-        shapes = np.array([content.shape for content in contents], np.int64)
-        contents = [content.reshape(-1).view(np.uint8) for content in contents]
-    batch = records.joined(workload, contents, shapes)
-    return loops.tensors(batch if transform is None else transform(batch))
+def _content(sample: dict[str, Any]) -> Any:
+    return sample["npy"] if "npy" in sample else sample["bin"]
 
 
 def loop(
     handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
 ) -> Iterator[Batch]:
     """Its pipeline, again and again; what is no whole batch at the end of an epoch is left out."""
-    packed = replace(handle.workload, form="packed")
+    collate = partial(streams.sent, handle.workload, transform, _content)
     pipeline = (
         webdataset.WebDataset(handle.shards, shardshuffle=SHARDS, seed=seed)
         .shuffle(BUFFER, rng=random.Random(seed))
         .decode()
-        .batched(batch, collation_fn=partial(_joined, packed, transform), partial=False)
+        .batched(batch, collation_fn=collate, partial=False)
         .repeat()
     )
     # Forked from a server without threads, as with the others' workers.
-    method = "forkserver" if workers else None
+    method = loops.server() if workers else None
     loader = webdataset.WebLoader(
         pipeline, batch_size=None, num_workers=workers, multiprocessing_context=method
     )

@@ -1,0 +1,54 @@
+"""For systems that give samples to torch's DataLoader: bytes or, where shapes differ, arrays, as a batch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import loops, records
+from benchmarks.peer import Transform
+from benchmarks.workload import Batch, Workload
+
+
+def joined(workload: Workload, contents: Sequence[Any]) -> Batch:
+    """The batch of these samples."""
+    shapes = None
+    if isinstance(contents[0], np.ndarray):
+        shapes = np.array([content.shape for content in contents], np.int64)
+        contents = [content.reshape(-1).view(np.uint8) for content in contents]
+    return records.joined(workload, contents, shapes)
+
+
+def sent(
+    workload: Workload, transform: Transform | None, content: Callable[[Any], Any], samples: list[Any]
+) -> Any:
+    """What a worker makes of the samples of a batch; `content` takes each out of what the system gives."""
+    # A list of arrays travels in one piece.
+    batch = joined(replace(workload, form="packed"), [content(sample) for sample in samples])
+    return loops.tensors(batch if transform is None else transform(batch))
+
+
+def epochs(
+    loader: Callable[..., Any],
+    dataset: Any,
+    workload: Workload,
+    batch: int,
+    *,
+    content: Callable[[Any], Any],
+    transform: Transform | None,
+    workers: int,
+) -> Iterator[Batch]:
+    """Epoch after epoch of a class that is like torch's DataLoader."""
+    loaded = loader(
+        dataset,
+        batch_size=batch,
+        num_workers=workers,
+        collate_fn=partial(sent, workload, transform, content),
+        drop_last=True,
+        persistent_workers=workers > 0,
+    )
+    while True:
+        for found in loaded:
+            yield loops.arrived(found, workload)
