@@ -1,9 +1,9 @@
 """Cells of the report's tables."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import median
 
-from benchmarks.peers import ALL
+from benchmarks.peers import ALL, FIRST
 from benchmarks.suite import Figures
 
 
@@ -21,6 +21,20 @@ def row(cells: Sequence[str]) -> str:
 def systems(present: Collection[str]) -> list[str]:
     """Those of the systems that are present, in the order of the report."""
     return [peer for peer in ALL if peer in present]
+
+
+def rates(figures: Figures, work: str, columns: Mapping[str, Callable[[str], str]]) -> list[str]:
+    """A table of the systems' samples a second, with further columns of what there is about a system."""
+    lines = head("system", "samples/s", "spread", "x DSRT", *columns, words=1)
+    found = figures.get(work, {})
+    for peer in systems(found):
+        rates = found[peer]
+        if isinstance(rates, str):
+            lines.append(row([name(peer), rates, "", "", *("" for _ in columns)]))
+            continue
+        cells = [name(peer), f"{median(rates):,.0f}", spread(rates), ratio(rates, found.get(FIRST))]
+        lines.append(row([*cells, *(column(peer) for column in columns.values())]))
+    return lines
 
 
 def spread(figures: Sequence[float]) -> str:

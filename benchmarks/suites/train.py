@@ -3,22 +3,35 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks import process_tree, sweep, table, timing
 from benchmarks.peer import Cannot
-from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
-from benchmarks.workload import Batch
+from benchmarks.workload import Batch, Workload
 from benchmarks.workloads import WORKLOADS
+
+
+class Case(NamedTuple):
+    """A step of training, in words, and what it is given."""
+
+    workload: Workload
+    title: str
+
 
 WORKLOAD = WORKLOADS["photographs"]
 CASES = {
-    "gpu": "a step that leaves the CPU alone for 20 ms, as one on a GPU does",
-    "cpu": "a step of torch on one thread of the CPU: every pixel of a coarser picture, forward and backward",
+    "gpu": Case(WORKLOAD, "a step that leaves the CPU alone for 20 ms, as one on a GPU does"),
+    "cpu": Case(
+        WORKLOAD,
+        "a step of torch on one thread of the CPU: every pixel of a coarser picture, forward and backward",
+    ),
 }
 QUICK = ("gpu",)
 SMOKE = tuple(CASES)[:1]
@@ -114,20 +127,15 @@ def report(results: Results, smoke: bool) -> list[str]:
         "loop spent in asking for batches. *Own memory* is that of all processes with all that they import.",
     ]
     for case, figures in results.items():
-        lines += ["", f"### {CASES[case][0].upper()}{CASES[case][1:]}", "", *_section(figures)]
+        title = CASES[case].title
+        lines += ["", f"### {title[0].upper()}{title[1:]}", "", *_section(figures)]
     return lines
 
 
 def _section(figures: Figures) -> list[str]:
-    lines = table.head("system", "samples/s", "spread", "x DSRT", "waited, %", "own memory, MiB", words=1)
-    systems = figures.get("train", {})
-    for peer in table.systems(systems):
-        rates = systems[peer]
-        if isinstance(rates, str):
-            lines.append(table.row([table.name(peer), rates, "", "", "", ""]))
-            continue
-        cells = [table.name(peer), f"{median(rates):,.0f}", table.spread(rates)]
-        cells += [table.ratio(rates, systems.get(FIRST)), table.middle(figures, "waited", peer, 100)]
-        memory = [table.middle(figures, which, peer) for which in ("steady", "peak")]
-        lines.append(table.row([*cells, ", at most ".join(filter(None, memory))]))
-    return lines
+    def memory(peer: str) -> str:
+        found = (table.middle(figures, which, peer) for which in ("steady", "peak"))
+        return ", at most ".join(filter(None, found))
+
+    waited = partial(table.middle, figures, "waited", scale=100)
+    return table.rates(figures, "train", {"waited, %": waited, "own memory, MiB": memory})

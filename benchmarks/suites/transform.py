@@ -2,8 +2,8 @@
 
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from itertools import islice
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benchmarks import stamp, sweep, table, timing, transforms
 from benchmarks.peer import Cannot, Transform
-from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workload import Batch, Workload
@@ -111,14 +111,8 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 
 def _section(figures: Figures) -> list[str]:
-    lines = table.head("system", "samples/s", "median, ms", "p95, ms", "spread", "x DSRT", words=1)
-    systems = figures.get("loop", {})
-    for peer in table.systems(systems):
-        rates = systems[peer]
-        if isinstance(rates, str):
-            lines.append(table.row([table.name(peer), rates, "", "", "", ""]))
-            continue
-        cells = [table.name(peer), f"{median(rates):,.0f}"]
-        cells += [table.middle(figures, f"loop {which}", peer, 1e3) for which in ("median", "p95")]
-        lines.append(table.row([*cells, table.spread(rates), table.ratio(rates, systems.get(FIRST))]))
-    return lines
+    columns = {
+        f"{title}, ms": partial(table.middle, figures, f"loop {title}", scale=1e3)
+        for title in ("median", "p95")
+    }
+    return table.rates(figures, "loop", columns)
