@@ -75,7 +75,7 @@ def plan(arguments: list[str]) -> Plan:
         smoke=options.smoke,
         minutes=options.minutes,
         resume=options.resume,
-        patience=300 if options.smoke else 1200,
+        patience=300 if options.smoke else 480,
     )
 
 

@@ -40,7 +40,7 @@ def work(action: str, name: str, described: str) -> Any:
     # This one alone: others may import what does not belong into this process.
     suite = cast(Suite, importlib.import_module(f"benchmarks.suites.{name}"))
     values = json.loads(described)
-    job = Job(**values | {"folder": Path(values["folder"])})
+    job = Job(**values | {name: Path(values[name]) for name in ("folder", "stores")})
     if job.smoke:
         peer = load(job.peer)
         peer.SWEEP = {function: configs[:1] for function, configs in peer.SWEEP.items()}

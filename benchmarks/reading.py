@@ -16,7 +16,7 @@ from benchmarks.workload import Batch, Workload
 
 SHARE = 0.25  # of the time of a turn, for a setting of the sweep
 WARMING = 3.0  # seconds, at most
-WATCHED = 0.3
+WATCHED = 0.1
 
 
 def prepare(job: Job, workload: Workload) -> Tried:
@@ -52,7 +52,7 @@ def measure(job: Job, workload: Workload) -> Found:
 
 def _warm_gather(store: Store, setting: Setting, seconds: float) -> Found:
     handle = store.open(setting)
-    _warm(store, handle, min(seconds, WARMING))
+    _warm(store, handle, min(seconds / 2, WARMING))
     return timing.figures("gather", _gather(store, handle, seconds), store.workload.batch)
 
 

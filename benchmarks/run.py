@@ -14,6 +14,7 @@ from benchmarks.content import prepared
 from benchmarks.machine import describe
 from benchmarks.record import Record
 from benchmarks.report import markdown
+from benchmarks.store import shared
 from benchmarks.suites import SUITES
 
 
@@ -70,18 +71,29 @@ def each(planned: Plan, data: Path, record: Record) -> None:
     """All cases that the record has not, those of a quick run first, while there is time."""
     end = time.monotonic() + 60 * planned.minutes
     present = [peer for peer in planned.peers if isinstance(record.systems[peer], dict)]
-    cases = [(suite, case) for suite, names in planned.cases.items() for case in names]
-    for suite, case in sorted(cases, key=lambda each: each[1] not in SUITES[each[0]].QUICK):
-        if case in record.results.get(suite, {}):
-            continue
-        if time.monotonic() > end:
-            turns.say(f"{suite} {case}: no time is left")
-            continue
-        peers = [peer for peer in present if peer in SUITES[suite].PEERS]
-        figures, tried = turns.taken(suite, case, data / suite / case, peers, planned)
-        record.results.setdefault(suite, {})[case] = figures
-        record.tried.setdefault(suite, {})[case] = tried
-        shutil.rmtree(data / suite / case, ignore_errors=True)
+    folder, stores = data / "case", data / "stores"
+    for cases in by_workload(planned.cases).values():
+        for suite, case in cases:
+            if case in record.results.get(suite, {}):
+                continue
+            if time.monotonic() > end:
+                turns.say(f"{suite} {case}: no time is left")
+                continue
+            peers = [peer for peer in present if peer in SUITES[suite].PEERS]
+            figures, tried = turns.taken(suite, case, folder, stores, peers, planned)
+            record.results.setdefault(suite, {})[case] = figures
+            record.tried.setdefault(suite, {})[case] = tried
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(stores, ignore_errors=True)
+
+
+def by_workload(cases: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]:
+    """Suites and cases by the workload that they share; those that a quick run has come first."""
+    pairs = [(suite, case) for suite, names in cases.items() for case in names]
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for suite, case in sorted(pairs, key=lambda pair: pair[1] not in SUITES[pair[0]].QUICK):
+        groups.setdefault(shared(SUITES[suite].CASES[case]), []).append((suite, case))
+    return groups
 
 
 def last() -> Path:

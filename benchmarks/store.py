@@ -1,6 +1,7 @@
-"""A workload as one system has stored it: once for each of the system's layouts."""
+"""A workload as one system has stored it: once for each of the system's layouts, for all suites together."""
 
 import shutil
+import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -9,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peer import Cannot, Numbers, Peer, Transform, load
+from benchmarks.peer import Array, Cannot, Numbers, Peer, Transform, load
 from benchmarks.suite import Job, Setting
 from benchmarks.sweep import settings
 from benchmarks.workload import Batch, Workload
 
-_CHECKED = 4
+WRITING = 150.0
+"""Seconds for a layout: what takes longer is given up, and its cell says how far it came."""
+
+_CHECKED, _AT_ONCE = 4, 256
+_UNFINISHED = "failed: its store was not finished"
 
 
 def sized(cases: Mapping[str, Workload], case: str, smoke: bool) -> Workload:
@@ -32,30 +37,51 @@ class Store:
 
     @classmethod
     def of(cls, job: Job, workload: Workload) -> "Store":
-        """The one in the folder of a job."""
-        return cls(load(job.peer), workload, job.folder)
+        """The one of a job's system."""
+        return cls(load(job.peer), workload, job.stores / f"{workload.name}-{workload.samples}")
 
     def write(self) -> None:
-        """Store the workload in every layout.
+        """Store the workload in every layout, unless that was done for another case.
 
         Raises:
             Cannot: There is none that the system has for it.
         """
-        reasons = []
+        self.folder.mkdir(parents=True, exist_ok=True)
         layouts = settings(self.peer, "layout")
-        for setting in layouts:
-            folder = self._place(setting)
-            folder.mkdir()
-            try:
-                self.peer.write(self.workload, self.workload.all(), folder, **setting["layout"])
-            except Cannot as reason:
-                reasons.append(str(reason))
-                shutil.rmtree(folder)
-                folder.write_text(reasons[-1])
-        if len(reasons) == len(layouts):
+        reasons = [self._stored(setting) for setting in layouts]
+        if all(reasons):
             raise Cannot(reasons[0])
 
-    def _place(self, setting: Setting) -> Path:
+    def _stored(self, setting: Setting) -> str:
+        """Store it in one layout; the reason why not, or nothing."""
+        place = self.place(setting)
+        said = _said(place)
+        if not said.exists():
+            said.write_text(_UNFINISHED)
+            place.mkdir()
+            reasons: list[str] = []
+            try:
+                self.peer.write(self.workload, self._samples(reasons), place, **setting["layout"])
+            except Exception as error:  # a system may have made its own of ours
+                if not reasons and not isinstance(error, Cannot):
+                    raise
+                reasons.append(str(error))
+            if reasons:
+                shutil.rmtree(place)
+            said.write_text("".join(reasons[:1]))
+        return said.read_text()
+
+    def _samples(self, reasons: list[str]) -> Iterator[Array]:
+        """All of them; those that take too long end with a reason."""
+        end = time.monotonic() + WRITING
+        for number, sample in enumerate(self.workload.all()):
+            if not number % _AT_ONCE and time.monotonic() > end:
+                reasons.append(f"wrote {number:,} of {self.workload.samples:,} samples in {WRITING:.0f} s")
+                raise Cannot(reasons[0])
+            yield sample
+
+    def place(self, setting: Setting) -> Path:
+        """The folder of its layout."""
         layouts = [each["layout"] for each in settings(self.peer, "layout")]
         return self.folder / f"layout-{layouts.index(setting.get('layout', layouts[0]))}"
 
@@ -65,9 +91,9 @@ class Store:
         Raises:
             Cannot: The workload is not there in this layout.
         """
-        place = self._place(setting)
-        if place.is_file():  # the reason why
-            raise Cannot(place.read_text())
+        place = self.place(setting)
+        if reason := _said(place).read_text():
+            raise Cannot(reason)
         return self.peer.open(self.workload, place, **setting.get("open", {}))
 
     def loop(
@@ -104,3 +130,14 @@ class Store:
         drawn = [number for each in numbers for number in each]
         if drawn == sorted(drawn) or len(set(drawn)) < min(len(drawn), self.workload.samples) / 2:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")
+
+
+def shared(case: object) -> str:
+    """The name of the workload that a case is about, which others are about, too."""
+    workload = getattr(case, "workload", case)
+    return workload.name if isinstance(workload, Workload) else ""
+
+
+def _said(place: Path) -> Path:
+    # Beside the folder, in which there is nothing but what the system has written.
+    return place.with_suffix(".said")

@@ -28,12 +28,14 @@ class Job:
     """What one process does: a single system on a single case.
 
     `folder` is the system's own for this case; it is made by `prepare` and stays until the case is over.
-    `settings` is by work, and what the sweep in `prepare` found to be the fastest.
+    `stores` has what the system has stored, which stays for other cases of the same workload. `settings` is
+    by work, and what the sweep in `prepare` found to be the fastest.
     """
 
     peer: str
     case: str
     folder: Path
+    stores: Path
     seconds: float
     smoke: bool
     settings: dict[str, Setting | str] = field(default_factory=dict)

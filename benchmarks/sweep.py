@@ -1,8 +1,10 @@
 """Every system at its best: its settings are tried, all are printed, and the fastest is used."""
 
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import product
 
 from benchmarks.peer import Cannot, Peer
@@ -10,6 +12,9 @@ from benchmarks.suite import Setting
 
 FAILED = "failed: "
 """Begins the reason of a figure that is not there although it should be."""
+
+PATIENCE = 60
+"""Seconds for a setting, with its start and the comparison of what it delivers."""
 
 
 def settings(peer: Peer, *functions: str) -> list[Setting]:
@@ -25,13 +30,27 @@ def tried(choices: Iterable[Setting], rate: Callable[[Setting], float]) -> list[
     found: list[tuple[Setting, float | str]] = []
     for setting in choices:
         try:
-            found.append((setting, rate(setting)))
+            with _patience():
+                found.append((setting, rate(setting)))
         except Cannot as reason:
             found.append((setting, str(reason)))
         except Exception as error:  # whatever another's software does belongs into its cell
             traceback.print_exc(file=sys.stderr)
             found.append((setting, failure(error)))
     return found
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise Cannot(f"not within {PATIENCE} s")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
 
 
 def failure(error: BaseException) -> str:

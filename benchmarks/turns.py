@@ -8,59 +8,90 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks import process, sweep
 from benchmarks.command import Plan
 from benchmarks.suite import Figures, Found, Job, Tried
 from benchmarks.suites import SUITES
 
+ENOUGH = 9.0
+"""Seconds: a system whose turns have taken so long together, with their processes' starts, has no more."""
+
+TURN = 0.25
+"""Of the patience with a system."""
+
+Ask: TypeAlias = Callable[[str, str], Any]
+
 
 def taken(
-    suite: str, case: str, folder: Path, peers: list[str], plan: Plan
+    suite: str, case: str, folder: Path, stores: Path, peers: list[str], plan: Plan
 ) -> tuple[Figures, dict[str, Tried]]:
     """The figures of every turn of a case, and the settings that each system was tried with."""
     figures: Figures = {}
     tried: dict[str, Tried] = {}
     absent: dict[str, str] = {}
-    jobs = {peer: Job(peer, case, folder / peer, plan.seconds, plan.smoke) for peer in peers}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # Where figures mean nothing, several at once, and all that one does in one process.
-        each: Callable[..., Iterable[Any]] = pool.map if plan.smoke else map
-        first = "both" if plan.smoke else "prepare"
+    jobs = {peer: Job(peer, case, folder / peer, stores / peer, plan.seconds, plan.smoke) for peer in peers}
 
-        def ask(action: str, peer: str) -> Any:
-            say(f"{suite} {case}: {action} {peer}")
-            return _answer(action, suite, jobs[peer], plan.patience)
+    def ask(action: str, peer: str) -> Any:
+        say(f"{suite} {case}: {action} {peer}")
+        # Nothing is stored and tried in a turn.
+        patience = plan.patience * (1 if action != "measure" else TURN)
+        return _answer(action, suite, jobs[peer], patience)
 
-        for peer, found in zip(peers, each(lambda peer: ask(first, peer), peers), strict=True):
-            if isinstance(found, str):
-                absent[peer] = found
-                continue
-            if plan.smoke:
-                found, turn = found
-                _keep(figures, peer, turn)
-            tried[peer] = found
-            best = {work: sweep.best(attempts) for work, attempts in found.items()}
-            jobs[peer] = replace(jobs[peer], settings=best)
-        there = [peer for peer in peers if peer not in absent]
-        rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS) if there and not plan.smoke else 0
-        for turn in range(rounds):
-            # The first of a round differs from round to round: a machine that slows down hits all alike.
-            order = there[turn % len(there) :] + there[: turn % len(there)]
-            for peer, found in zip(order, each(lambda peer: ask("measure", peer), order), strict=True):
-                if isinstance(found, str):
-                    absent[peer] = found
-                else:
-                    _keep(figures, peer, found)
+    for peer, found in _prepared(peers, ask, plan.smoke):
+        if isinstance(found, str):
+            absent[peer] = found
+            continue
+        if plan.smoke:
+            found, turn = found
+            _keep(figures, peer, turn)
+        tried[peer] = found
+        best = {work: sweep.best(attempts) for work, attempts in found.items()}
+        jobs[peer] = replace(jobs[peer], settings=best)
+        reasons = {setting if isinstance(setting, str) else "" for setting in best.values()}
+        if len(reasons) == 1 and (reason := reasons.pop()):
+            absent[peer] = reason  # the same for all that it was asked for
+    there = [peer for peer in peers if peer not in absent]
+    if not plan.smoke:
+        rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS)
+        absent |= _rounds(figures, there, ask, rounds)
     for systems in figures.values():
         systems |= absent
     return figures, tried
 
 
+def _prepared(peers: list[str], ask: Ask, smoke: bool) -> Iterable[tuple[str, Any]]:
+    if not smoke:
+        return ((peer, ask("prepare", peer)) for peer in peers)
+    # Where figures mean nothing, several at once, and all that one does in one process.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(zip(peers, pool.map(lambda peer: ask("both", peer), peers), strict=True))
+
+
+def _rounds(figures: Figures, peers: list[str], ask: Ask, rounds: int) -> dict[str, str]:
+    """Add the figures of all turns, and return why there are none of some."""
+    absent: dict[str, str] = {}
+    spent = dict.fromkeys(peers, 0.0)
+    for turn in range(rounds):
+        # The first of a round differs from round to round: a machine that slows down hits all alike.
+        first = turn % max(1, len(peers))
+        for peer in peers[first:] + peers[:first]:
+            if peer in absent or spent[peer] > ENOUGH:
+                continue
+            began = time.monotonic()
+            found = ask("measure", peer)
+            spent[peer] += time.monotonic() - began
+            if isinstance(found, str):
+                absent[peer] = found
+            else:
+                _keep(figures, peer, found)
+    return absent
+
+
 def _answer(action: str, suite: str, job: Job, patience: float) -> Any:
     """What the process of a job finds, or why it finds nothing."""
-    described = json.dumps(asdict(job) | {"folder": str(job.folder)})
+    described = json.dumps(asdict(job), default=str)
     try:
         return process.run(job.peer, action, suite, described, patience=patience)
     except process.ProcessError as error:

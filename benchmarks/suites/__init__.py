@@ -24,7 +24,6 @@ SUITES: dict[str, Suite] = {
     "read": read,
     "samples": samples,
     "first": first,
-    "cold": cold,
     "size": size,
     "write": write,
     "sampler": sampler,
@@ -37,4 +36,5 @@ SUITES: dict[str, Suite] = {
     "limits": limits,
     "engine": engine,
     "overhead": overhead,
+    "cold": cold,  # the last: it leaves stores that are no longer in memory
 }

@@ -38,7 +38,7 @@ def measure(job: Job) -> Found:
     from dsrt_native import Cache, Loader, Population
 
     store = Store.of(job, sized(CASES, job.case, job.smoke))
-    (manifest,) = store.folder.glob("layout-0/*/manifest.json")
+    (manifest,) = store.place({}).glob("*/manifest.json")
     verified, unverified = (Population([Cache.open(manifest.parent, verify=each)]) for each in (True, False))
     asked = cycle(store.asked())
     works: dict[str, Callable[[], Batch]] = {

@@ -49,7 +49,8 @@ def measure(job: Job) -> Found:
     from dsrt_native import Cache, Loader, Population
     from dsrt_native.order import Sampler
 
-    (manifest,) = job.folder.glob("layout-0/*/manifest.json")
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    (manifest,) = store.place({}).glob("*/manifest.json")
     population = Population([Cache.open(manifest.parent)])
     count = 100 if job.smoke else _BATCHES
     with Loader(population, 1, order="permuted", fields=["x"]) as loader:

@@ -1,0 +1,103 @@
+"""What a system has stored is kept for all cases of a workload, and so is the reason why it has not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import store
+from benchmarks.peer import Cannot
+from benchmarks.run import by_workload
+from benchmarks.store import Store
+from benchmarks.suites import SUITES
+from benchmarks.workload import Workload
+from tests.benchmarks.test_workload import DENSE
+
+
+class Peer:
+    """It writes a file a layout, and counts how often it is asked to."""
+
+    def __init__(self, lacks: str = "") -> None:
+        self.SWEEP = {"layout": [{"layout": "a"}, {"layout": "b"}]}
+        self.lacks, self.asked = lacks, 0
+
+    def write(self, workload: Workload, samples: Iterator[Any], folder: Path, layout: str) -> None:
+        self.asked += 1
+        if layout in self.lacks:
+            raise Cannot(f"no {layout}")
+        np.save(folder / "all.npy", np.stack(list(samples)))
+
+    def open(self, workload: Workload, folder: Path) -> Path:
+        return folder / "all.npy"
+
+
+def opened(peer: Any, folder: Path) -> list[str | bool]:
+    found: list[str | bool] = []
+    for layout in peer.SWEEP["layout"]:
+        try:
+            found.append(Store(peer, DENSE, folder).open({"layout": layout}).exists())
+        except Cannot as reason:
+            found.append(str(reason))
+    return found
+
+
+def test_it_is_written_once_in_every_layout(tmp_path: Path) -> None:
+    peer: Any = Peer()
+    for _ in range(3):
+        Store(peer, DENSE, tmp_path).write()
+    assert peer.asked == 2
+    assert opened(peer, tmp_path) == [True, True]
+
+
+def test_a_layout_that_a_system_has_not_says_so_when_it_is_opened(tmp_path: Path) -> None:
+    peer: Any = Peer(lacks="b")
+    Store(peer, DENSE, tmp_path).write()
+    assert opened(peer, tmp_path) == [True, "no b"]
+
+
+def test_without_any_layout_there_is_no_store_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    peer: Any = Peer(lacks="ab")
+    for _ in range(2):
+        with pytest.raises(Cannot, match="no a"):
+            Store(peer, DENSE, tmp_path).write()
+    assert peer.asked == 2
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_takes_too_long_is_given_up_and_says_how_far_it_came(
+    wrapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(workload: Workload, samples: Iterator[Any], folder: Path) -> None:
+        (folder / "part").touch()
+        try:
+            list(samples)
+        except Cannot as error:
+            raise (RuntimeError("its own") if wrapped else error) from None
+
+    monkeypatch.setattr(store, "WRITING", -1.0)
+    with pytest.raises(Cannot, match="wrote 0 of 100 samples in -1 s"):
+        Store(SimpleNamespace(SWEEP={}, write=write), DENSE, tmp_path).write()  # type: ignore[arg-type]
+    assert not list(tmp_path.rglob("part"))
+
+
+def test_a_store_that_was_not_finished_is_a_failure_for_all_that_follow(tmp_path: Path) -> None:
+    def write(workload: Workload, samples: Iterator[Any], folder: Path) -> None:
+        raise OSError("no room")
+
+    kept = Store(SimpleNamespace(SWEEP={}, write=write), DENSE, tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="no room"):
+        kept.write()
+    with pytest.raises(Cannot, match="failed: its store was not finished"):
+        kept.write()
+
+
+def test_cases_of_a_workload_follow_each_other_and_cold_ones_are_the_last() -> None:
+    groups = by_workload({name: list(suite.CASES) for name, suite in SUITES.items()})
+    cases = [each for group in groups.values() for each in group]
+    assert len(cases) == len(set(cases)) == sum(len(suite.CASES) for suite in SUITES.values())
+    assert {suite for suite, _ in groups["photographs"]} == {"read", "train", "transform", "workers"}
+    for group in groups.values():
+        assert all(suite == "cold" for suite, _ in group[-1:]) or "cold" not in dict(group)
