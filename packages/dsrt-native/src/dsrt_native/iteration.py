@@ -30,7 +30,7 @@ def samples_of(
         try:
             size, samples = _block(population, rows, fields)
         except (DsrtError, ValueError, OSError, MemoryError):
-            # One of them is damaged, or null, or all are too large together: the samples before it come first.
+            # One is damaged, or null, or all are too large together: those before it come first.
             samples = (item_of(population, row, fields, what) for row in rows)
         else:
             count = max(1, min(2 * count, _SAMPLES, _BYTES * len(rows) // max(size, 1)))

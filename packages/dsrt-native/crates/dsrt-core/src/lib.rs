@@ -14,6 +14,7 @@ pub mod field;
 pub mod format;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
+mod lists;
 pub mod load;
 pub mod order;
 pub mod outcome;

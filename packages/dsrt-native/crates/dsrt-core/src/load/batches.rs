@@ -1,5 +1,6 @@
 //! What a worker does for one step: its rank's positions, their rows, and the batch of these.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::engine::{Admission, Work};
@@ -8,6 +9,7 @@ use super::plan::{Last, Step};
 use super::stats::DamagedId;
 use crate::batch::{Allocator, Batch, Buffer};
 use crate::error::{Error, Result};
+use crate::lists::List;
 use crate::order::Sampler;
 use crate::read::OnDamage;
 use crate::rows::{Places, Population, Projection};
@@ -35,7 +37,9 @@ impl Work for Batches {
     fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Made> {
         // A rank's first element is below the size of a step, which is a u64.
         let elements = step.elements(self.rank * self.batch_size, self.batch_size)?;
-        let mut rows = elements.positions.clone();
+        thread_local!(static ROWS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) });
+        let mut rows = List::take(&ROWS, elements.positions.len())?;
+        rows.resize(elements.positions.len(), 0);
         self.sampler.rows(&elements.positions, &mut rows);
         let places =
             Places { rows: &rows, positions: &elements.positions, valid: &elements.valid, seed: self.sampler.seed() };

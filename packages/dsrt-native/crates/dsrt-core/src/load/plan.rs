@@ -1,7 +1,15 @@
 //! What one step of the stream holds: pure arithmetic on positions.
 
+use std::cell::Cell;
+
 use crate::error::{Error, Kind, Result};
+use crate::lists::List;
 use crate::order::Order;
+
+thread_local! {
+    static POSITIONS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+    static VALID: Cell<Vec<bool>> = const { Cell::new(Vec::new()) };
+}
 
 /// Positions are below this.
 pub(super) const POSITION_LIMIT: u64 = 1 << 62;
@@ -63,12 +71,11 @@ pub(super) struct Step {
 }
 
 /// The samples of one rank in one step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Elements {
     /// Position in the stream of each.
-    pub positions: Vec<u64>,
+    pub positions: List<u64>,
     /// False for padding.
-    pub valid: Vec<bool>,
+    pub valid: List<bool>,
 }
 
 impl Step {
@@ -76,12 +83,8 @@ impl Step {
     pub fn elements(&self, first: u64, count: u64) -> Result<Elements> {
         let end = self.len.min(first.saturating_add(count));
         let count = end.saturating_sub(first);
-        let mut elements = Elements::default();
-        usize::try_from(count)
-            .ok()
-            .and_then(|len| elements.positions.try_reserve_exact(len).ok().map(|()| len))
-            .and_then(|len| elements.valid.try_reserve_exact(len).ok())
-            .ok_or_else(|| Error::new(Kind::Memory, format!("the plan of a batch of {count} samples does not fit")))?;
+        let len = usize::try_from(count).unwrap_or(usize::MAX);
+        let mut elements = Elements { positions: List::take(&POSITIONS, len)?, valid: List::take(&VALID, len)? };
         for element in first..end {
             let padding = element.checked_sub(self.take);
             elements.valid.push(padding.is_none());

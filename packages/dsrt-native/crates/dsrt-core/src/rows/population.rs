@@ -1,5 +1,6 @@
 //! A population: the rows of one or more caches that are in use, with weights and extra columns. Immutable.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::weights::{Held, Weights};
 use crate::batch::{Allocator, Batch};
 use crate::error::{Error, Kind, Result};
 use crate::format::names::is_column_name;
+use crate::lists::List;
 use crate::read::{Cache, Id, OnDamage, Rows, gather};
 
 /// The extra columns, and the place of each by its name.
@@ -112,10 +114,9 @@ impl Population {
     }
 
     /// The samples of these rows.
-    pub fn row_ids(&self, rows: &[u64]) -> Result<Vec<Id>> {
-        let mut ids = Vec::new();
-        ids.try_reserve_exact(rows.len())
-            .map_err(|_| Error::new(Kind::Memory, format!("{} rows at once do not fit in memory", rows.len())))?;
+    fn row_ids(&self, rows: &[u64]) -> Result<List<Id>> {
+        thread_local!(static IDS: Cell<Vec<Id>> = const { Cell::new(Vec::new()) });
+        let mut ids = List::take(&IDS, rows.len())?;
         for row in rows {
             ids.push(self.0.rows.id(*row)?);
         }

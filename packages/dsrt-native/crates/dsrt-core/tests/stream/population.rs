@@ -36,7 +36,7 @@ fn all_rows_are_the_samples_of_every_cache_in_order() {
     assert_eq!((all.len(), all.rows()), (11, None));
     let batch = all.gather(&all.project(None, false).unwrap(), &[0, 6, 7, 10, 7], &Heap, OnDamage::Raise).unwrap();
     assert_eq!(numbers(&batch, "x"), [0, 6, 100, 103, 100]);
-    let ids = all.row_ids(&[6, 7]).unwrap();
+    let ids = [6, 7].map(|row| all.id(row).unwrap());
     assert_eq!(ids, [Id { cache: 0, sample: 6 }, Id { cache: 2, sample: 0 }]);
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Every element of a step, over all ranks: (position, valid).
 fn elements(step: &Step) -> Vec<(u64, bool)> {
     let all = step.elements(0, step.len).unwrap();
-    all.positions.into_iter().zip(all.valid).collect()
+    all.positions.iter().copied().zip(all.valid.iter().copied()).collect()
 }
 
 fn window(window: u64, position: u64, epoch_len: u64, group: u64, last: Last) -> Vec<Step> {
@@ -110,7 +110,7 @@ fn ends_default_to_what_people_mean() {
 #[test]
 fn a_batch_too_large_to_plan_is_a_memory_error() {
     let step = Run::endless(0, 1, 1 << 61, Some(1)).unwrap().next().unwrap();
-    assert_eq!(step.elements(0, 1 << 61).unwrap_err().kind(), Kind::Memory);
+    assert_eq!(step.elements(0, 1 << 61).err().unwrap().kind(), Kind::Memory);
 }
 
 fn any_last() -> impl Strategy<Value = Last> {

@@ -15,6 +15,7 @@ use crate::dtype::Element;
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
 use crate::format::shard::dense_bytes;
+use crate::lists::List;
 
 /// Neighbouring records are taken together up to so many bytes: they are still near when their checksums are made.
 const TOGETHER: u64 = 256 << 10;
@@ -25,7 +26,7 @@ pub(super) struct Dense<'a> {
     rows: Rows<'a>,
     /// Compressed records, checked before memory is asked for: a manifest may claim any shape. One for each sample,
     /// or none at all if no cache compresses the field.
-    items: Vec<Item>,
+    items: List<Item>,
     stride: usize,
     values: Span,
 }
@@ -34,7 +35,7 @@ impl<'a> Dense<'a> {
     pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
         let stride = dense_bytes(readers.field()?).ok_or_else(lost)?;
         let is_fixed = readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed()));
-        let items = if is_fixed { Vec::new() } else { indexed::plan(&readers, &rows, damage, |_, _| Ok(()))? };
+        let items = if is_fixed { indexed::none()? } else { indexed::plan(&readers, &rows, damage, |_, _| Ok(()))? };
         let values = spans.reserve(stride.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
         let stride = usize::try_from(stride).map_err(|_| too_large())?;
         Ok(Self { readers, rows, items, stride, values })

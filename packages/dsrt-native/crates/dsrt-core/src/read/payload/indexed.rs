@@ -1,14 +1,19 @@
 //! Records of indexed shards before memory is asked for: how large each of them is, proven as far as that takes.
 
+use std::cell::Cell;
+
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Rows};
 use super::super::shard::Record;
+use super::Readers;
 use super::ahead::ahead;
 use super::finder::Finder;
-use super::{Readers, reserved};
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
 use crate::format::codec::decode;
+use crate::lists::List;
+
+thread_local!(static ITEMS: Cell<Vec<Item>> = const { Cell::new(Vec::new()) });
 
 /// The largest record whose size is believed before its checksum was compared: so much memory a damaged index may cost.
 const BELIEVED: u64 = 16 << 20;
@@ -22,6 +27,11 @@ pub(super) struct Item {
     checked: Option<Box<(u32, Record)>>,
 }
 
+/// No items.
+pub(super) fn none() -> Result<List<Item>> {
+    List::take(&ITEMS, 0)
+}
+
 /// Plans a record of each sample. `each` gets its shape as the index holds it, which is none of a damaged one. Samples of
 /// caches with fixed shards, where nothing needs to be known, are left out.
 pub(super) fn plan(
@@ -29,8 +39,8 @@ pub(super) fn plan(
     rows: &Rows,
     damage: &mut Damage,
     mut each: impl FnMut(&Item, &[u8]) -> Result<()>,
-) -> Result<Vec<Item>> {
-    let mut items = reserved(rows, 1)?;
+) -> Result<List<Item>> {
+    let mut items = List::take(&ITEMS, rows.len())?;
     let mut finder = Finder::new(readers);
     let entries = ahead(rows.ids.iter().map(|id| finder.entry(*id)));
     let records = ahead(entries.map(|entry| entry?.found()));

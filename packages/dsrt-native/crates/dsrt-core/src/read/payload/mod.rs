@@ -97,14 +97,6 @@ fn describe(field: &Field) -> String {
     }
 }
 
-/// A list that will hold `each` items for each sample of a batch.
-fn reserved<T>(rows: &Rows, each: usize) -> Result<Vec<T>> {
-    let mut items = Vec::new();
-    let room = rows.len().checked_mul(each).ok_or_else(too_large)?;
-    items.try_reserve_exact(room).map_err(|_| too_large())?;
-    Ok(items)
-}
-
 fn too_large() -> Error {
     Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples")
 }

@@ -1,24 +1,27 @@
 //! Ragged fields, bytes and text: the sizes of all records are known, and checked, before memory is asked for.
 
+use std::cell::Cell;
+
 use super::super::gather::{Damage, Planned, Rows};
 use super::super::shard::axes as axes_of;
 use super::ahead::ahead;
 use super::finder::Finder;
 use super::indexed::{self, Item};
 use super::share::{Found, Part, Shares};
-use super::{Readers, reserved, too_large};
+use super::{Readers, too_large};
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::copy::Stores;
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
+use crate::lists::List;
 
 /// A batch of a field whose records differ in size.
 pub(super) struct Ragged<'a> {
     readers: Readers,
     rows: Rows<'a>,
-    items: Vec<Item>,
+    items: List<Item>,
     /// The axes of each record, if they are part of the batch.
-    axes: Vec<u64>,
+    axes: List<u64>,
     values: Span,
     offsets: Span,
     shapes: Option<Span>,
@@ -30,7 +33,8 @@ impl<'a> Ragged<'a> {
             FieldKind::Ragged(ndim @ 2..) => ndim as usize,
             _ => 0,
         };
-        let mut axes = reserved(&rows, ndim)?;
+        thread_local!(static AXES: Cell<Vec<u64>> = const { Cell::new(Vec::new()) });
+        let mut axes = List::take(&AXES, rows.len().checked_mul(ndim).ok_or_else(too_large)?)?;
         let mut total = 0u64;
         let items = indexed::plan(&readers, &rows, damage, |item, shape| {
             total = total.checked_add(item.size).ok_or_else(too_large)?;
