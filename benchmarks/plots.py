@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
+from textwrap import fill
 from typing import Any
 
 from benchmarks import table
-from benchmarks.peers import FIRST, MACHINE
+from benchmarks.peers import ALL, FIRST, MACHINE
 from benchmarks.record import Record
 from benchmarks.suite import Results
 from benchmarks.suites import SUITES
 from benchmarks.workload import Workload
 
 _OURS, _OTHERS, _LIMIT = "#d1495b", "#6c8ead", "#c9c9c9"
-_COLUMNS = 3
+_COLUMNS, _WIDTH = 3, 46
 _STYLES: dict[str, dict[str, Any]] = {
     FIRST: {"color": _OURS, "linewidth": 2.5, "zorder": 3},
     MACHINE: {"color": _LIMIT, "linestyle": "--"},
@@ -58,8 +59,8 @@ def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scal
 
     columns = min(_COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    height = 0.6 + 0.22 * max(map(len, found.values()))
-    figure, grid = pyplot.subplots(rows, columns, figsize=(4.2 * columns, height * rows + 0.5), squeeze=False)
+    size = 4.2 * columns, (0.6 + 0.22 * max(map(len, found.values()))) * rows + 0.5
+    figure, grid = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     for axes, (case, systems) in zip(grid.flat, found.items(), strict=False):
@@ -71,7 +72,7 @@ def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scal
         )
         labels = [table.digits(systems[peer] * scale) for peer in ordered]
         axes.bar_label(bars, labels, padding=3, fontsize=7)
-        axes.set_title(_title(SUITES[suite].CASES[case], case), fontsize=8, loc="left")
+        axes.set_title(fill(_title(SUITES[suite].CASES[case], case), _WIDTH), fontsize=8, loc="left")
         axes.margins(x=0.18)
         axes.set_xticks([])
         axes.tick_params(labelsize=8, length=0)
@@ -82,7 +83,7 @@ def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scal
 
 def _title(workload: object, case: str) -> str:
     if not isinstance(workload, Workload):
-        return case
+        return getattr(workload, "title", case)
     return workload.title if workload.codec == "raw" else f"{workload.title}, {workload.codec}"
 
 
@@ -94,29 +95,31 @@ def _lines(results: Results, path: Path) -> Path:
         "gather": "Gather, us a sample",
         "loop": "Loader, us a sample",
     }
-    figure, grid = pyplot.subplots(1, len(works), figsize=(4.2 * len(works), 3.6))
-    colours = pyplot.get_cmap("tab20")(range(20))
+    size = 4.2 * len(works) + 1, 3.6
+    figure, grid = pyplot.subplots(1, len(works), figsize=size, layout="constrained")
+    # A system has its colour in all of them; none of the reds, which look like ours.
+    others = [peer for peer in ALL if peer not in _STYLES]
+    colours = map(pyplot.get_cmap("tab20"), (0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 14, 15, 16, 18))
+    styles = _STYLES | {peer: {"color": colour} for peer, colour in zip(others, colours, strict=True)}
     for axes, (work, title) in zip(grid, works.items(), strict=True):
         found = _medians(results, work)
-        axes.set_prop_cycle(color=colours)
         for peer in table.systems({peer for systems in found.values() for peer in systems}):
             cases = [case for case in found if peer in found[case]]
             values = [
                 found[case][peer] * 1e3 if work == "open" else 1e6 / found[case][peer] for case in cases
             ]
             counts = [SUITES["size"].CASES[case].samples for case in cases]
-            style = _STYLES.get(peer, {})
-            axes.loglog(counts, values, marker="o", markersize=3, label=table.name(peer), **style)
+            axes.loglog(counts, values, marker="o", markersize=3, label=table.name(peer), **styles[peer])
         axes.set_title(title, fontsize=9, loc="left")
         axes.set_xlabel("samples", fontsize=8)
         axes.tick_params(labelsize=8)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    grid[-1].legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    lines = {line.get_label(): line for axes in grid for line in axes.get_lines()}
+    figure.legend(lines.values(), lines.keys(), fontsize=7, frameon=False, loc="outside right center")
     return _saved(figure, path)
 
 
 def _saved(figure: Any, path: Path) -> Path:
-    figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     return path
