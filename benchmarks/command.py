@@ -25,6 +25,9 @@ class Plan:
 
     peers: tuple[str, ...]
     cases: dict[str, list[str]]
+    few: bool
+    """Leave out systems where they say little new: nobody has named the cases."""
+
     rounds: int
     seconds: float
     smoke: bool
@@ -70,6 +73,7 @@ def plan(arguments: list[str]) -> Plan:
         publish=options.publish,
         peers=tuple(options.peer or (ALL if full else QUICK)),
         cases=chosen(names, full, options.smoke),
+        few=not names and not options.smoke,
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,
         smoke=options.smoke,

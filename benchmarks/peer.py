@@ -106,14 +106,14 @@ def optional(peer: Peer, function: str) -> Callable[..., Any]:
     return found
 
 
-def check(peer: Peer, workload: Workload, folder: Path) -> None:
-    """Read all that was stored.
+def check(peer: Peer, workload: Workload, folder: Path, one_of: int = 1) -> None:
+    """Read all that was stored, or one of so many batches.
 
     Raises:
-        ValueError: It is not all samples in order, every byte.
+        ValueError: It is not the samples in order, every byte.
     """
     handle = peer.open(workload, folder)
-    for first in range(0, workload.samples, workload.batch):
+    for first in range(0, workload.samples, workload.batch * one_of):
         numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
         if workload.check(peer.gather(handle, numbers)) != numbers.tolist():
             raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")

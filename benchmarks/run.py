@@ -12,6 +12,7 @@ from benchmarks import plots, process, publish, targets, turns
 from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
 from benchmarks.machine import describe
+from benchmarks.peers import ALL, QUICK
 from benchmarks.record import Record
 from benchmarks.report import markdown
 from benchmarks.store import shared
@@ -79,7 +80,8 @@ def each(planned: Plan, data: Path, record: Record) -> None:
             if time.monotonic() > end:
                 turns.say(f"{suite} {case}: no time is left")
                 continue
-            peers = [peer for peer in present if peer in SUITES[suite].PEERS]
+            asked = QUICK if planned.few and case in SUITES[suite].FEW else ALL
+            peers = [peer for peer in present if peer in SUITES[suite].PEERS and peer in asked]
             figures, tried = turns.taken(suite, case, folder, stores, peers, planned)
             record.results.setdefault(suite, {})[case] = figures
             record.tried.setdefault(suite, {})[case] = tried

@@ -19,6 +19,7 @@ WRITING = 150.0
 """Seconds for a layout: what takes longer is given up, and its cell says how far it came."""
 
 _CHECKED, _AT_ONCE = 4, 256
+_CHECKING = 2.0  # seconds, after which a slow system is asked for no further batch
 _UNFINISHED = "failed: its store was not finished"
 
 
@@ -38,7 +39,7 @@ class Store:
     @classmethod
     def of(cls, job: Job, workload: Workload) -> "Store":
         """The one of a job's system."""
-        return cls(load(job.peer), workload, job.stores / f"{workload.name}-{workload.samples}")
+        return cls(load(job.peer), workload, job.stores / workload.stored)
 
     def write(self) -> None:
         """Store the workload in every layout, unless that was done for another case.
@@ -114,9 +115,12 @@ class Store:
         Raises:
             ValueError: They are not what was asked for, byte for byte.
         """
+        end = time.monotonic() + _CHECKING
         for numbers in self.asked(_CHECKED):
             if self.workload.check(self.peer.gather(handle, numbers)) != numbers.tolist():
                 raise ValueError(f"{self.workload.name}: gather gave other samples than asked for")
+            if time.monotonic() > end:
+                return
 
     def check_loop(self, loop: Iterator[Batch]) -> None:
         """Compare the next batches of a loader with the truth.
@@ -133,9 +137,9 @@ class Store:
 
 
 def shared(case: object) -> str:
-    """The name of the workload that a case is about, which others are about, too."""
+    """The name of what is stored for a case, and for others, too."""
     workload = getattr(case, "workload", case)
-    return workload.name if isinstance(workload, Workload) else ""
+    return workload.stored if isinstance(workload, Workload) else ""
 
 
 def _said(place: Path) -> Path:

@@ -79,6 +79,10 @@ class Suite(Protocol):
         """Those of the cases that a quick run has; none where it takes too long."""
 
     @property
+    def FEW(self) -> tuple[str, ...]:
+        """Those of the cases that only the systems of a quick run have: they say little new about others."""
+
+    @property
     def SMOKE(self) -> tuple[str, ...]:
         """Those that a smoke run has."""
 

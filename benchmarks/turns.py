@@ -12,11 +12,15 @@ from typing import Any, TypeAlias
 
 from benchmarks import process, sweep
 from benchmarks.command import Plan
+from benchmarks.peers import QUICK
 from benchmarks.suite import Figures, Found, Job, Tried
 from benchmarks.suites import SUITES
 
-ENOUGH = 9.0
-"""Seconds: a system whose turns have taken so long together, with their processes' starts, has no more."""
+LONG = 25.0
+"""Seconds: a system whose turns of a case have taken so long, with the start of processes, has no more."""
+
+ENOUGH = 12
+"""The same for those that only a full run has, and in times of what a figure takes."""
 
 TURN = 0.25
 """Of the patience with a system."""
@@ -55,7 +59,8 @@ def taken(
     there = [peer for peer in peers if peer not in absent]
     if not plan.smoke:
         rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS)
-        absent |= _rounds(figures, there, ask, rounds)
+        enough = {peer: LONG if peer in QUICK else ENOUGH * plan.seconds for peer in there}
+        absent |= _rounds(figures, ask, rounds, enough)
     for systems in figures.values():
         systems |= absent
     return figures, tried
@@ -69,15 +74,16 @@ def _prepared(peers: list[str], ask: Ask, smoke: bool) -> Iterable[tuple[str, An
         return list(zip(peers, pool.map(lambda peer: ask("both", peer), peers), strict=True))
 
 
-def _rounds(figures: Figures, peers: list[str], ask: Ask, rounds: int) -> dict[str, str]:
+def _rounds(figures: Figures, ask: Ask, rounds: int, enough: dict[str, float]) -> dict[str, str]:
     """Add the figures of all turns, and return why there are none of some."""
     absent: dict[str, str] = {}
+    peers = list(enough)
     spent = dict.fromkeys(peers, 0.0)
     for turn in range(rounds):
         # The first of a round differs from round to round: a machine that slows down hits all alike.
         first = turn % max(1, len(peers))
         for peer in peers[first:] + peers[:first]:
-            if peer in absent or spent[peer] > ENOUGH:
+            if peer in absent or spent[peer] > enough[peer]:
                 continue
             began = time.monotonic()
             found = ask("measure", peer)

@@ -70,6 +70,11 @@ class Workload:
         return replace(self, samples=self.smoke_samples, batch=min(self.batch, 64))
 
     @property
+    def stored(self) -> str:
+        """The name of what is stored: the same in whatever form it is read."""
+        return f"{self.name.removesuffix('-list')}-{self.samples}"
+
+    @property
     def heading(self) -> str:
         """For a report."""
         return f"{self.title}, {self.codec}: {self.samples:,} samples, {self.bytes / 2**20:,.0f} MiB"

@@ -19,7 +19,7 @@ ABOUT = About(
     "digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "layout": [{"version": "2.0"}, {"version": "2.1"}, {"version": "2.2"}],
+    "layout": [{"version": "2.0"}, {"version": "2.2"}],
     "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }

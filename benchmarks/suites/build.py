@@ -31,6 +31,7 @@ _WORKLOAD = Workload(
 )
 CASES = {"busy": _WORKLOAD}
 QUICK: tuple[str, ...] = ()
+FEW = tuple(CASES)  # no other builds by processes
 SMOKE = ("busy",)
 
 _TURNS = 60_000

@@ -17,6 +17,7 @@ from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("records", "images")}
 QUICK: tuple[str, ...] = ()
+FEW = ("images",)
 SMOKE = ("records",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 9

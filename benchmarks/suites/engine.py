@@ -17,6 +17,7 @@ from benchmarks.workloads import READ
 PEERS = (FIRST,)
 CASES = {name: case for name, case in READ.items() if name not in ("photographs", "native", "tokens-list")}
 QUICK = ("images",)
+FEW: tuple[str, ...] = ()
 SMOKE = ("tokens-zstd-dict",)
 MOST_ROUNDS = 25
 THREADS = 2

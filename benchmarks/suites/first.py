@@ -13,6 +13,7 @@ from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK = ("records",)
+FEW = ("images", "records")
 SMOKE = ("records",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 25

@@ -22,6 +22,7 @@ PEERS = (MACHINE,)
 _NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
 CASES = {name: WORKLOADS[name] for name in _NAMES}
 QUICK = ("images",)
+FEW: tuple[str, ...] = ()
 SMOKE = ("tokens-zstd",)
 MOST_ROUNDS = 100
 PIECE = 1 << 20

@@ -21,6 +21,7 @@ from benchmarks.workloads import WORKLOADS
 PEERS = (FIRST,)
 CASES = {"batch-1": WORKLOADS["tiny"]}
 QUICK = tuple(CASES)
+FEW: tuple[str, ...] = ()
 SMOKE = ("batch-1",)
 MOST_ROUNDS = 25
 

@@ -11,6 +11,7 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
+FEW = ("blocks-2k", "images", "records", "records-512", "tokens-zstd-dict")
 SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
 MOST_ROUNDS = 100

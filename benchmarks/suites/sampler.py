@@ -15,6 +15,7 @@ from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 
 CASES = {f"{rows:.0e}".replace("+0", ""): rows for rows in (10**6, 10**8)}
 QUICK = ("1e6",)
+FEW = tuple(CASES)  # no other has a sampler
 SMOKE = ("1e6",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 3

@@ -18,6 +18,7 @@ from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK: tuple[str, ...] = ()
+FEW = ("images", "records")
 SMOKE = ("tokens",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 100

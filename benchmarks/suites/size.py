@@ -15,6 +15,7 @@ from benchmarks.workloads import WORKLOADS
 
 CASES = {f"1e{power}-samples": replace(WORKLOADS["tiny"], samples=10**power) for power in (4, 5, 6, 7)}
 QUICK: tuple[str, ...] = ()
+FEW = ("1e5-samples", "1e6-samples")
 SMOKE = ("1e4-samples",)
 PEERS = ALL
 MOST_ROUNDS = 25

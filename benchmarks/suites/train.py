@@ -34,6 +34,7 @@ CASES = {
     ),
 }
 QUICK = ("gpu",)
+FEW = ("cpu",)
 SMOKE = tuple(CASES)[:1]
 PEERS = SYSTEMS
 MOST_ROUNDS = 5

@@ -37,6 +37,7 @@ CASES = {
     ),
 }
 QUICK: tuple[str, ...] = ()
+FEW: tuple[str, ...] = ()
 SMOKE = tuple(CASES)[:1]
 PEERS = SYSTEMS
 MOST_ROUNDS = 5

@@ -20,6 +20,7 @@ PEERS = (FIRST,)
 MOST_ROUNDS = 9
 CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "tokens-zstd")}
 QUICK = ("images",)
+FEW: tuple[str, ...] = ()
 SMOKE = ("records",)
 
 SHARD_BYTES = 16 << 20

@@ -12,6 +12,7 @@ from benchmarks.workloads import WORKLOADS
 
 CASES = {name: WORKLOADS[name] for name in ("photographs", "tokens")}
 QUICK: tuple[str, ...] = ()
+FEW = ("tokens",)
 SMOKE = ("tokens",)
 PEERS = SYSTEMS
 MOST_ROUNDS = 3

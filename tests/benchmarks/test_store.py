@@ -98,6 +98,6 @@ def test_cases_of_a_workload_follow_each_other_and_cold_ones_are_the_last() -> N
     groups = by_workload({name: list(suite.CASES) for name, suite in SUITES.items()})
     cases = [each for group in groups.values() for each in group]
     assert len(cases) == len(set(cases)) == sum(len(suite.CASES) for suite in SUITES.values())
-    assert {suite for suite, _ in groups["photographs"]} == {"read", "train", "transform", "workers"}
+    assert {suite for suite, _ in groups["photographs-3000"]} == {"read", "train", "transform", "workers"}
     for group in groups.values():
         assert all(suite == "cold" for suite, _ in group[-1:]) or "cold" not in dict(group)
