@@ -15,9 +15,10 @@ from benchmarks.suite import Job, Setting
 from benchmarks.sweep import settings
 from benchmarks.workload import Batch, Workload
 
-WRITING = 150.0
-"""Seconds for a layout: what takes longer is given up, and its cell says how far it came."""
+WRITING, ANOTHER = 150.0, 30.0
+"""Seconds to write the first layout, and each other: what would take longer is given up, and says so."""
 
+_SURE = 5.0  # seconds of writing, after which it can be said
 _CHECKED, _AT_ONCE = 4, 256
 _CHECKING = 2.0  # seconds, after which a slow system is asked for no further batch
 _UNFINISHED = "failed: its store was not finished"
@@ -48,21 +49,22 @@ class Store:
             Cannot: There is none that the system has for it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        layouts = settings(self.peer, "layout")
-        reasons = [self._stored(setting) for setting in layouts]
+        first, *others = settings(self.peer, "layout")
+        reasons = [self._stored(first, WRITING), *(self._stored(other, ANOTHER) for other in others)]
         if all(reasons):
             raise Cannot(reasons[0])
 
-    def _stored(self, setting: Setting) -> str:
-        """Store it in one layout; the reason why not, or nothing."""
+    def _stored(self, setting: Setting, seconds: float) -> str:
+        """Store it in one layout within so many seconds; the reason why not, or nothing."""
         place = self.place(setting)
         said = _said(place)
         if not said.exists():
             said.write_text(_UNFINISHED)
             place.mkdir()
             reasons: list[str] = []
+            samples = self._samples(place, seconds, reasons)
             try:
-                self.peer.write(self.workload, self._samples(reasons), place, **setting["layout"])
+                self.peer.write(self.workload, samples, place, **setting["layout"])
             except Exception as error:  # a system may have made its own of ours
                 if not reasons and not isinstance(error, Cannot):
                     raise
@@ -72,13 +74,17 @@ class Store:
             said.write_text("".join(reasons[:1]))
         return said.read_text()
 
-    def _samples(self, reasons: list[str]) -> Iterator[Array]:
-        """All of them; those that take too long end with a reason."""
-        end = time.monotonic() + WRITING
+    def _samples(self, place: Path, seconds: float, reasons: list[str]) -> Iterator[Array]:
+        """All of them, but where they would take longer than so many seconds: that is a reason."""
+        began = time.monotonic()
         for number, sample in enumerate(self.workload.all()):
-            if not number % _AT_ONCE and time.monotonic() > end:
-                reasons.append(f"wrote {number:,} of {self.workload.samples:,} samples in {WRITING:.0f} s")
-                raise Cannot(reasons[0])
+            if number and not number % _AT_ONCE and (passed := time.monotonic() - began) > _SURE:
+                part = number / self.workload.samples
+                if passed / part > seconds:
+                    size = sum(file.stat().st_size for file in place.rglob("*")) / part
+                    much = f" and {size / 1e9:.1f} GB" if size > self.workload.bytes else ""
+                    reasons.append(f"would take {passed / part:,.0f} s{much} to write")
+                    raise Cannot(reasons[0])
             yield sample
 
     def place(self, setting: Setting) -> Path:

@@ -1,6 +1,7 @@
 """What a system has stored is kept for all cases of a workload, and so is the reason why it has not."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,7 +68,7 @@ def test_without_any_layout_there_is_no_store_however_often_it_is_asked_for(tmp_
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_what_takes_too_long_is_given_up_and_says_how_far_it_came(
+def test_what_takes_too_long_is_given_up_and_says_what_it_would_take(
     wrapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(workload: Workload, samples: Iterator[Any], folder: Path) -> None:
@@ -77,9 +78,11 @@ def test_what_takes_too_long_is_given_up_and_says_how_far_it_came(
         except Cannot as error:
             raise (RuntimeError("its own") if wrapped else error) from None
 
-    monkeypatch.setattr(store, "WRITING", -1.0)
-    with pytest.raises(Cannot, match="wrote 0 of 100 samples in -1 s"):
-        Store(SimpleNamespace(SWEEP={}, write=write), DENSE, tmp_path).write()  # type: ignore[arg-type]
+    monkeypatch.setattr(store, "WRITING", 0.0)
+    monkeypatch.setattr(store, "_SURE", 0.0)
+    workload = replace(DENSE, samples=1000)
+    with pytest.raises(Cannot, match=r"would take \d+ s to write"):
+        Store(SimpleNamespace(SWEEP={}, write=write), workload, tmp_path).write()  # type: ignore[arg-type]
     assert not list(tmp_path.rglob("part"))
 
 
