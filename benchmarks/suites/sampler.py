@@ -50,11 +50,11 @@ def _weights(rows: int) -> npt.NDArray[np.float64]:
 
 
 def _settings(peer: Peer, work: str) -> list[Setting]:
-    # A system that draws for many batches at once does it for one where that is asked for.
+    # Only weighted draws can be made for many batches at once, and not where one is asked for.
     return [
         setting
         for setting in sweep.settings(peer, "draw")
-        if work != ONE or setting["draw"].get("ahead", 1) == 1
+        if work == "weighted" or setting["draw"].get("ahead", 1) == 1
     ]
 
 
