@@ -1,7 +1,7 @@
 """The work of one process: a single system on a single case of a suite. It prints one line of JSON.
 
 python -m benchmarks.measure about PEER
-python -m benchmarks.measure prepare|measure|both SUITE JOB, the job as JSON
+python -m benchmarks.measure store|prepare|measure|both SUITE JOB, the job as JSON
 """
 
 import importlib
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from benchmarks import sweep
 from benchmarks.peer import Cannot, load
+from benchmarks.store import Store, workload_of
 from benchmarks.suite import Job, Suite
 
 
@@ -44,6 +45,9 @@ def work(action: str, name: str, described: str) -> Any:
     if job.smoke:
         peer = load(job.peer)
         peer.SWEEP = {function: configs[:1] for function, configs in peer.SWEEP.items()}
+    if action == "store":
+        workload = workload_of(suite.CASES[job.case])
+        return Store.of(job, workload).write() if workload else None
     if action == "measure":
         return suite.measure(job)
     job.folder.mkdir(parents=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.workload import Batch, Workload
+from benchmarks.workload import Batch, Packed, Workload
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -106,14 +106,37 @@ def optional(peer: Peer, function: str) -> Callable[..., Any]:
     return found
 
 
-def check(peer: Peer, workload: Workload, folder: Path, one_of: int = 1) -> None:
-    """Read all that was stored, or one of so many batches.
+def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
+    """Read all that was stored, and compare it with all `values` of the workload.
 
     Raises:
-        ValueError: It is not the samples in order, every byte.
+        ValueError: It is not all samples in order, every byte.
     """
-    handle = peer.open(workload, folder)
-    for first in range(0, workload.samples, workload.batch * one_of):
-        numbers = np.arange(first, min(first + workload.batch, workload.samples), dtype=np.int64)
-        if workload.check(peer.gather(handle, numbers)) != numbers.tolist():
-            raise ValueError(f"{workload.name}: samples from {first} on are not in the order of writing")
+    handle, offsets = peer.open(workload, folder), workload.offsets
+    for first in range(0, workload.samples, workload.batch):
+        last = min(first + workload.batch, workload.samples)
+        found = peer.gather(handle, np.arange(first, last, dtype=np.int64))
+        ends = offsets[first : last + 1]
+        if not _equal(
+            found, workload, values[ends[0] : ends[-1]], ends - ends[0], workload.shapes[first:last]
+        ):
+            raise ValueError(f"{workload.name}: samples from {first} on are not those that were written")
+
+
+def _equal(found: Batch, workload: Workload, values: Array, offsets: Numbers, shapes: Numbers) -> bool:
+    if isinstance(found, list):
+        return False
+    if isinstance(found, Packed):
+        placed = workload.ragged and np.array_equal(found.offsets, offsets)
+        shaped = workload.ndim == 1 or (found.shapes is not None and np.array_equal(found.shapes, shapes))
+        found = found.values
+    else:
+        placed = not workload.ragged and found.shape == (len(shapes), *workload.shape)
+        shaped = True
+    # Bytes, not values: random float32 has NaNs.
+    same = found.dtype == values.dtype and np.array_equal(_bytes(found), _bytes(values))
+    return placed and shaped and same
+
+
+def _bytes(array: Array) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -15,7 +15,7 @@ from benchmarks.machine import describe
 from benchmarks.peers import ALL, QUICK
 from benchmarks.record import Record
 from benchmarks.report import markdown
-from benchmarks.store import shared
+from benchmarks.store import workload_of
 from benchmarks.suites import SUITES
 
 
@@ -94,7 +94,8 @@ def by_workload(cases: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]
     pairs = [(suite, case) for suite, names in cases.items() for case in names]
     groups: dict[str, list[tuple[str, str]]] = {}
     for suite, case in sorted(pairs, key=lambda pair: pair[1] not in SUITES[pair[0]].QUICK):
-        groups.setdefault(shared(SUITES[suite].CASES[case]), []).append((suite, case))
+        workload = workload_of(SUITES[suite].CASES[case])
+        groups.setdefault(workload.stored if workload else "", []).append((suite, case))
     return groups
 
 

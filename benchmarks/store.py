@@ -142,10 +142,10 @@ class Store:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")
 
 
-def shared(case: object) -> str:
-    """The name of what is stored for a case, and for others, too."""
+def workload_of(case: object) -> Workload | None:
+    """What a case of a suite is about, if it is about data."""
     workload = getattr(case, "workload", case)
-    return workload.stored if isinstance(workload, Workload) else ""
+    return workload if isinstance(workload, Workload) else None
 
 
 def _said(place: Path) -> Path:

@@ -63,6 +63,9 @@ def attempted(work: str, measure: Callable[[], Found]) -> Found:
 class Suite(Protocol):
     """A module under benchmarks/suites."""
 
+    STORES: bool
+    """Whether it reads the workloads of its cases from stores, which are written before it prepares."""
+
     MOST_ROUNDS: int
     """More rounds than this say nothing new."""
 

@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 from benchmarks import process, sweep
 from benchmarks.command import Plan
 from benchmarks.peers import QUICK
+from benchmarks.store import workload_of
 from benchmarks.suite import Figures, Found, Job, Tried
 from benchmarks.suites import SUITES
 
 LONG = 25.0
 """Seconds: a system whose turns of a case have taken so long, with the start of processes, has no more."""
 
-ENOUGH = 12
+ENOUGH = 6
 """The same for those that only a full run has, and in times of what a figure takes."""
 
 TURN = 0.25
@@ -43,7 +44,11 @@ def taken(
         patience = plan.patience * (1 if action != "measure" else TURN)
         return _answer(action, suite, jobs[peer], patience)
 
-    for peer, found in _prepared(peers, ask, plan.smoke):
+    if SUITES[suite].STORES and not plan.smoke:
+        workload = workload_of(SUITES[suite].CASES[case])
+        missing = [peer for peer in peers if workload and not (stores / peer / workload.stored).exists()]
+        absent |= {peer: found for peer, found in _at_once("store", missing, ask) if found is not None}
+    for peer, found in _prepared([peer for peer in peers if peer not in absent], ask, plan.smoke):
         if isinstance(found, str):
             absent[peer] = found
             continue
@@ -69,9 +74,14 @@ def taken(
 def _prepared(peers: list[str], ask: Ask, smoke: bool) -> Iterable[tuple[str, Any]]:
     if not smoke:
         return ((peer, ask("prepare", peer)) for peer in peers)
-    # Where figures mean nothing, several at once, and all that one does in one process.
+    # Where figures mean nothing, all that one does is done in one process.
+    return _at_once("both", peers, ask)
+
+
+def _at_once(action: str, peers: list[str], ask: Ask) -> list[tuple[str, Any]]:
+    """Several at once: nothing is timed."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(zip(peers, pool.map(lambda peer: ask("both", peer), peers), strict=True))
+        return list(zip(peers, pool.map(lambda peer: ask(action, peer), peers), strict=True))
 
 
 def _rounds(figures: Figures, ask: Ask, rounds: int, enough: dict[str, float]) -> dict[str, str]:

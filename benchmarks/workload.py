@@ -1,6 +1,6 @@
 """What is measured: samples whose every byte follows from their number, so that deliveries can be checked."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -178,6 +178,11 @@ class Workload:
                 raise ValueError(f"{self.name}: what was delivered as sample {number} is not that sample")
             numbers.append(number)
         return numbers
+
+
+def elements(batches: Iterable[Joined]) -> npt.NDArray[np.generic]:
+    """Those of all samples of these batches, one sample after another."""
+    return np.concatenate([each.values if isinstance(each, Packed) else each.reshape(-1) for each in batches])
 
 
 def _all(sample: npt.NDArray[np.generic]) -> tuple[str, tuple[int, ...], bytes]:

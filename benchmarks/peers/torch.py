@@ -33,7 +33,11 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         {"workers": 2, "prefetch": 4},
         {"workers": 4},
     ],
-    "workers": [{"workers": 0}, *({"workers": n, "method": m} for m in METHODS for n in (1, 2, 4))],
+    "workers": [
+        {"workers": 0},
+        *({"workers": count, "method": METHODS[0]} for count in (1, 2, 4)),
+        *({"workers": 2, "method": method} for method in METHODS[1:]),
+    ],
     "draw": [{"ahead": 1}, {"ahead": 4096}],
 }
 write = memmap.write

@@ -13,10 +13,11 @@ from benchmarks.content import noise
 from benchmarks.peer import Cannot, check, load, optional
 from benchmarks.peers import SYSTEMS
 from benchmarks.suite import Found, Job, Results, Tried
-from benchmarks.workload import Workload
+from benchmarks.workload import Workload, elements
 
 PEERS = SYSTEMS
-MOST_ROUNDS = 5
+STORES = False
+MOST_ROUNDS = 2
 WORKERS = (0, 1, 2)
 
 _WORKLOAD = Workload(
@@ -70,7 +71,7 @@ def prepare(job: Job) -> Tried:
             build(workload, Busy(workload), folder, workers)
         except Cannot:
             continue
-        check(peer, workload, folder)
+        check(peer, workload, folder, elements(workload.batches(workload.bytes)))
         shutil.rmtree(folder)
     return {}
 

@@ -20,6 +20,7 @@ QUICK: tuple[str, ...] = ()
 FEW = ("images",)
 SMOKE = ("records",)
 PEERS = SYSTEMS
+STORES = True
 MOST_ROUNDS = 9
 
 BATCHES = 4

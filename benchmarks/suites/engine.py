@@ -15,6 +15,7 @@ from benchmarks.workload import Batch
 from benchmarks.workloads import READ
 
 PEERS = (FIRST,)
+STORES = True
 CASES = {name: case for name, case in READ.items() if name not in ("photographs", "native", "tokens-list")}
 QUICK = ("images",)
 FEW: tuple[str, ...] = ()

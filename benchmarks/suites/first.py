@@ -16,6 +16,7 @@ QUICK = ("records",)
 FEW = ("images", "records")
 SMOKE = ("records",)
 PEERS = SYSTEMS
+STORES = True
 MOST_ROUNDS = 25
 
 

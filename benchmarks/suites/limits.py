@@ -19,6 +19,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
 
 PEERS = (MACHINE,)
+STORES = False
 _NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
 CASES = {name: WORKLOADS[name] for name in _NAMES}
 QUICK = ("images",)

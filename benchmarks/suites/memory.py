@@ -16,7 +16,8 @@ from benchmarks.workload import Workload
 from benchmarks.workloads.table import TABLE, metadata, rows
 
 PEERS = SYSTEMS
-MOST_ROUNDS = 3
+STORES = False
+MOST_ROUNDS = 2
 CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
 QUICK = ("10,000-rows",)
 FEW = tuple(CASES)  # no other takes rows with metadata one by one

@@ -19,6 +19,7 @@ from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workloads import WORKLOADS
 
 PEERS = (FIRST,)
+STORES = True
 CASES = {"batch-1": WORKLOADS["tiny"]}
 QUICK = tuple(CASES)
 FEW: tuple[str, ...] = ()

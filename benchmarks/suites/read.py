@@ -11,9 +11,10 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
-FEW = ("blocks-2k", "images", "records", "records-512", "tokens-zstd-dict")
+FEW = ("blocks-2k", "images", "records", "records-512", "tokens-zstd-dict", "photographs-zstd")
 SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
+STORES = True
 MOST_ROUNDS = 100
 
 _WORK = {"gather": "gather, {batch} random samples", "loop": "loader, batches of {batch}, shuffled"}

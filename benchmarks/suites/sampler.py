@@ -18,6 +18,7 @@ QUICK = ("1e6",)
 FEW = tuple(CASES)  # no other has a sampler
 SMOKE = ("1e6",)
 PEERS = SYSTEMS
+STORES = False
 MOST_ROUNDS = 3
 
 BATCH = 256

@@ -21,6 +21,7 @@ QUICK: tuple[str, ...] = ()
 FEW = ("images", "records")
 SMOKE = ("tokens",)
 PEERS = SYSTEMS
+STORES = True
 MOST_ROUNDS = 100
 SHARE = 0.25
 

@@ -18,6 +18,7 @@ QUICK: tuple[str, ...] = ()
 FEW = ("1e5-samples", "1e6-samples")
 SMOKE = ("1e4-samples",)
 PEERS = ALL
+STORES = True
 MOST_ROUNDS = 25
 
 _SMOKE_SHARE = 100

@@ -37,6 +37,7 @@ QUICK = ("gpu",)
 FEW = ("cpu",)
 SMOKE = tuple(CASES)[:1]
 PEERS = SYSTEMS
+STORES = True
 MOST_ROUNDS = 5
 
 STEP = 0.020  # seconds

@@ -37,9 +37,10 @@ CASES = {
     ),
 }
 QUICK: tuple[str, ...] = ()
-FEW: tuple[str, ...] = ()
+FEW = ("numba",)
 SMOKE = tuple(CASES)[:1]
 PEERS = SYSTEMS
+STORES = True
 MOST_ROUNDS = 5
 
 SHARE = 0.5  # of the time of a turn, for a setting of the sweep

@@ -17,6 +17,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import READ, WRITTEN
 
 PEERS = (FIRST,)
+STORES = False
 MOST_ROUNDS = 9
 CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "tokens-zstd")}
 QUICK = ("images",)

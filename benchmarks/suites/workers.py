@@ -15,7 +15,8 @@ QUICK: tuple[str, ...] = ()
 FEW = ("tokens",)
 SMOKE = ("tokens",)
 PEERS = SYSTEMS
-MOST_ROUNDS = 3
+STORES = True
+MOST_ROUNDS = 1
 
 SHARE = 0.5  # of the time of a turn, for each number of workers
 WATCHED = 0.1

@@ -2,13 +2,17 @@
 
 import pickle
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from benchmarks import stamp
 from benchmarks.content import Content, Crops, Slices
-from benchmarks.workload import Packed, Workload
+from benchmarks.peer import Peer, check
+from benchmarks.peers import memmap
+from benchmarks.workload import Packed, Workload, elements
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.photographs import FIXED, NATIVE
 from benchmarks.workloads.records import SHORT
@@ -90,3 +94,14 @@ def test_what_is_made_once_a_process_does_not_travel_to_another() -> None:
 
 def test_no_store_of_a_workload_is_larger_than_a_run_in_minutes_can_have() -> None:
     assert max(workload.bytes for workload in WORKLOADS.values()) < 1.5e9
+
+
+@pytest.mark.parametrize("workload", [DENSE, TOKENS, PICTURES, SIZES], ids=lambda each: each.name)
+def test_a_store_with_a_wrong_bit_is_found(workload: Workload, tmp_path: Path) -> None:
+    memmap.write(workload, workload.all(), tmp_path)
+    check(cast(Peer, memmap), workload, tmp_path, elements(workload.batches(100)))
+    content = bytearray((tmp_path / "values").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "values").write_bytes(content)
+    with pytest.raises(ValueError, match="not those that were written"):
+        check(cast(Peer, memmap), workload, tmp_path, elements(workload.batches(100)))
