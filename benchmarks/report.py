@@ -14,7 +14,11 @@ def markdown(record: Record, pictures: Iterable[str]) -> str:
     if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
     lines += [f"- {key}: {value}" for key, value in record.header.items()]
-    lines += ["", "Figures are medians over the rounds; spread is the lowest and the highest round."]
+    lines += [
+        "",
+        "Figures are medians over the rounds; spread is the lowest and the highest round. How they are",
+    ]
+    lines += ["measured, and which systems are in which cases, is told in `benchmarks/README.md`."]
     for picture in pictures:
         lines += ["", f"![]({picture})"]
     for suite in (suite for suite in SUITES if suite in record.results):

@@ -17,7 +17,7 @@ from benchmarks.workload import Workload, elements
 
 PEERS = SYSTEMS
 STORES = False
-MOST_ROUNDS = 2
+MOST_ROUNDS = 1
 WORKERS = (0, 1, 2)
 
 _WORKLOAD = Workload(

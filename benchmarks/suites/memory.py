@@ -17,7 +17,7 @@ from benchmarks.workloads.table import TABLE, metadata, rows
 
 PEERS = SYSTEMS
 STORES = False
-MOST_ROUNDS = 2
+MOST_ROUNDS = 1
 CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
 QUICK = ("10,000-rows",)
 FEW = tuple(CASES)  # no other takes rows with metadata one by one

@@ -11,7 +11,7 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
-FEW = ("blocks-2k", "images", "records", "records-512", "tokens-zstd-dict", "photographs-zstd")
+FEW = ("images", "records", "records-512", "tokens-zstd-dict", "photographs-zstd")
 SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
 STORES = True

@@ -10,10 +10,10 @@ from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import WORKLOADS
 
-CASES = {name: WORKLOADS[name] for name in ("photographs", "tokens")}
+CASES = {"photographs": WORKLOADS["photographs"]}
 QUICK: tuple[str, ...] = ()
-FEW = ("tokens",)
-SMOKE = ("tokens",)
+FEW: tuple[str, ...] = ()
+SMOKE = ("photographs",)
 PEERS = SYSTEMS
 STORES = True
 MOST_ROUNDS = 1

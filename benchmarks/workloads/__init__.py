@@ -9,7 +9,6 @@ WORKLOADS: dict[str, Workload] = {
         photographs.FIXED,
         photographs.NATIVE,
         tokens.BLOCKS,
-        tokens.SHORT_BLOCKS,
         tokens.PACKED,
         tokens.LIST,
         images.IMAGES,

@@ -11,9 +11,6 @@ from benchmarks.workload import Workload
 BLOCKS = Workload(
     "blocks", "blocks of 2,048 tokens, uint16", "uint16", 60_000, 64, shape=(2048,), content=tokens
 )
-SHORT_BLOCKS = replace(
-    BLOCKS, name="blocks-2k", title="blocks of 1,024 tokens, uint16", samples=120_000, shape=(1024,)
-)
 
 
 def _lengths(rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
