@@ -16,7 +16,7 @@ from benchmarks.sweep import settings
 from benchmarks.workload import Batch, Workload
 
 WRITING, ANOTHER = 150.0, 30.0
-"""Seconds to write the first layout, and each other: what would take longer is given up, and says so."""
+"""Seconds to write a layout, and each that follows: what would take longer is given up, and says so."""
 
 _SURE = 5.0  # seconds of writing, after which it can be said
 _CHECKED, _AT_ONCE = 4, 256
@@ -49,10 +49,11 @@ class Store:
             Cannot: There is none that the system has for it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        first, *others = settings(self.peer, "layout")
-        reasons = [self._stored(first, WRITING), *(self._stored(other, ANOTHER) for other in others)]
+        reasons: list[str] = []
+        for layout in settings(self.peer, "layout"):
+            reasons.append(self._stored(layout, WRITING if all(reasons) else ANOTHER))
         if all(reasons):
-            raise Cannot(reasons[0])
+            raise Cannot(reasons[-1])
 
     def _stored(self, setting: Setting, seconds: float) -> str:
         """Store it in one layout within so many seconds; the reason why not, or nothing."""

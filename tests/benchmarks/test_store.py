@@ -62,7 +62,7 @@ def test_a_layout_that_a_system_has_not_says_so_when_it_is_opened(tmp_path: Path
 def test_without_any_layout_there_is_no_store_however_often_it_is_asked_for(tmp_path: Path) -> None:
     peer: Any = Peer(lacks="ab")
     for _ in range(2):
-        with pytest.raises(Cannot, match="no a"):
+        with pytest.raises(Cannot, match="no b"):
             Store(peer, DENSE, tmp_path).write()
     assert peer.asked == 2
 
