@@ -10,6 +10,7 @@ use super::directory::Directory;
 use super::field::{FieldFiles, FieldReader, dictionary_name};
 use super::io::{Access, Io};
 use super::locate::Locator;
+use super::maps::{MAPS, Maps};
 use super::shard;
 use super::table::Table;
 use crate::error::{Error, Kind, Result};
@@ -40,6 +41,7 @@ struct Shared {
 pub(super) struct Files {
     pub(super) directory: Arc<Directory>,
     pub(super) fields: Vec<FieldFiles>,
+    pub(super) maps: &'static Maps,
     table: OnceBox<Arc<Table>>,
 }
 
@@ -58,10 +60,11 @@ impl Cache {
     /// error (R030).
     pub fn open_by(path: &Path, verify: bool, io: Io) -> Result<Self> {
         let name: Arc<str> = path.to_string_lossy().into();
-        Self::open_named(path, &name, verify, io).map_err(|error| error.in_cache(&name))
+        Self::open_named(path, &name, verify, io, &MAPS).map_err(|error| error.in_cache(&name))
     }
 
-    fn open_named(path: &Path, name: &Arc<str>, verify: bool, io: Io) -> Result<Self> {
+    /// The same, its files to be mapped as far as there are maps.
+    pub(super) fn open_named(path: &Path, name: &Arc<str>, verify: bool, io: Io, maps: &'static Maps) -> Result<Self> {
         checksum::prepare();
         let (directory, manifest) = Directory::look(path, |directory| {
             let manifest = Manifest::parse(&directory.manifest()?)?;
@@ -71,7 +74,7 @@ impl Cache {
         let locator = Locator::new(&manifest.shards)?;
         let fields = manifest.fields.iter().map(|entry| FieldFiles::new(entry.files.len())).collect::<Result<_>>()?;
         let access = io.of(&directory);
-        let files = Arc::new(Files { directory: directory.into(), fields, table: OnceBox::new() });
+        let files = Arc::new(Files { directory: directory.into(), fields, maps, table: OnceBox::new() });
         let (path, files) = (name.clone(), ArcSwapOption::new(Some(files)));
         Ok(Self(Arc::new(Shared { path, manifest, locator, verify, access, files })))
     }
@@ -114,8 +117,8 @@ impl Cache {
     /// The metadata, one row per sample; its outline is read and checked if it was not yet (R030, R041, R042, R045).
     pub fn table(&self) -> Result<Arc<Table>> {
         let files = self.files()?;
-        let open =
-            || Table::open(&files.directory, self.access(), self.manifest(), self.path()).map(Arc::new).map(Box::new);
+        let open = || Table::open(&files.directory, self.access(), files.maps, self.manifest(), self.path());
+        let open = || open().map(Arc::new).map(Box::new);
         let placed = |error: Error| error.while_reading().in_cache(self.path());
         Ok(files.table.get_or_try_init(open).map_err(placed)?.clone())
     }

@@ -3,45 +3,100 @@
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
-use super::directory::{Directory, map};
+use super::directory::Directory;
 use super::file::check_header;
 use super::io::Access;
-use super::kept::Key;
+use super::kept::{Kept, Key};
+use super::maps::{Map, Maps};
+use super::pages;
 use crate::error::{Error, Kind, Result};
 use crate::format::header::Header;
 
 /// A file of a cache, of the length that the manifest says.
 pub(super) enum Content {
     /// Mapped.
-    Mapped(Arc<Mmap>),
+    Mapped(Mapped),
     /// Read when it is asked for.
     Read(ReadFile),
 }
 
+/// A mapped file, which is not kept open.
+pub(super) struct Mapped {
+    pub(super) map: Arc<Map>,
+    directory: Arc<Directory>,
+    name: String,
+}
+
 impl Content {
-    /// Opens a file of `bytes` bytes (R030) that begins with `header` (R031).
+    /// Opens a file of `bytes` bytes (R030) that begins with `header` (R031). It is read where there is no room for one more
+    /// map.
     pub(super) fn open(
         directory: &Arc<Directory>,
         access: Access,
+        maps: &'static Maps,
         name: String,
         bytes: u64,
         header: Header,
     ) -> Result<Self> {
-        match access {
-            Access::Mmap => {
-                let map = map(&directory.open_regular(&name, bytes)?, &name, bytes)?;
-                check_header(&name, &map, &header)?;
-                Ok(Self::Mapped(Arc::new(map)))
+        let file = ReadFile::new(directory.clone(), name, bytes, Some(header));
+        let opened = file.open()?;
+        if access == Access::Mmap
+            && let Some(map) = maps.map(&opened, &file.name, bytes)?
+        {
+            // Where nobody tells what is there, nothing will be asked for, and the kernel has to see for itself.
+            if pages::is_there(&opened, 0).is_some() {
+                map.expect_some();
             }
-            Access::Pread => {
-                let file = ReadFile::new(directory.clone(), name, bytes, Some(header));
-                file.check()?;
-                Ok(Self::Read(file))
+            return Ok(Self::Mapped(Mapped { map: Arc::new(map), directory: directory.clone(), name: file.name }));
+        }
+        file.key.file(|| Ok(opened))?;
+        Ok(Self::Read(file))
+    }
+
+    /// Whether it is mapped.
+    pub(super) fn is_mapped(&self) -> bool {
+        matches!(self, Self::Mapped(_))
+    }
+
+    /// Neighbouring parts of it will be read: if it is mapped, the kernel reads ahead from now on.
+    pub(super) fn expect_all(&self) {
+        if let Self::Mapped(mapped) = self {
+            mapped.map.expect_all();
+        }
+    }
+
+    /// A look at what the page cache has of it. None if it cannot be opened.
+    pub(super) fn look(&self) -> Option<Look> {
+        match self {
+            Self::Mapped(Mapped { directory, name, .. }) => {
+                let file = File::from(directory.open_file(name).ok()??);
+                pages::expect_some(&file);
+                Some(Look::Opened(file))
+            }
+            Self::Read(file) => Some(Look::Kept(file.kept().ok()?)),
+        }
+    }
+
+    /// Has the kernel read a long range before it is used, if it looks as if it had to.
+    pub(super) fn expect(&self, range: Range<u64>) {
+        let ends = [range.start, range.start.midpoint(range.end), range.end.saturating_sub(1)];
+        if !range.is_empty() && self.look().is_some_and(|look| !ends.iter().all(|at| look.is_there(*at))) {
+            self.ask(range);
+        }
+    }
+
+    /// Has the kernel read a range before it is used. A hint: what is wrong with the file is found when it is read.
+    pub(super) fn ask(&self, range: Range<u64>) {
+        match self {
+            Self::Mapped(mapped) => mapped.map.ask(range),
+            Self::Read(file) => {
+                if let Ok(kept) = file.kept() {
+                    pages::ask(&kept.file, range);
+                }
             }
         }
     }
@@ -49,7 +104,7 @@ impl Content {
     /// Length of the file.
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::Mapped(map) => map.len() as u64,
+            Self::Mapped(mapped) => mapped.map.len() as u64,
             Self::Read(file) => file.bytes,
         }
     }
@@ -57,7 +112,7 @@ impl Content {
     /// Bytes `from` to `to`: those of the map, or a copy.
     pub(super) fn bytes(&self, from: u64, to: u64) -> Result<Cow<'_, [u8]>> {
         match self {
-            Self::Mapped(map) => mapped(map, from, to).map(Cow::Borrowed),
+            Self::Mapped(file) => mapped(&file.map, from, to).map(Cow::Borrowed),
             Self::Read(file) => {
                 let len = to.checked_sub(from).and_then(|len| usize::try_from(len).ok()).filter(|_| to <= file.bytes);
                 let len = len.ok_or_else(|| outside(from, to))?;
@@ -75,8 +130,8 @@ impl Content {
     /// Fills `out` with the bytes from `from` on.
     pub(super) fn read(&self, from: u64, out: &mut [u8]) -> Result<()> {
         match self {
-            Self::Mapped(map) => {
-                out.copy_from_slice(mapped(map, from, from.saturating_add(out.len() as u64))?);
+            Self::Mapped(file) => {
+                out.copy_from_slice(mapped(&file.map, from, from.saturating_add(out.len() as u64))?);
                 Ok(())
             }
             Self::Read(file) => file.read(from, out),
@@ -84,7 +139,27 @@ impl Content {
     }
 }
 
-fn mapped(map: &Mmap, from: u64, to: u64) -> Result<&[u8]> {
+/// An open file that is asked which of its pages are there.
+pub(super) enum Look {
+    /// Of a mapped file, for this look alone.
+    Opened(File),
+    /// Of one that is read.
+    Kept(Arc<Kept>),
+}
+
+impl Look {
+    /// Whether byte `at` can be read without the disk, or it is as well not to ask for it.
+    pub(super) fn is_there(&self, at: u64) -> bool {
+        match self {
+            // Where nobody tells, a mapped file is the kernel's affair.
+            Self::Opened(file) => pages::is_there(file, at).unwrap_or(true),
+            // That is a network's file system; what asking costs is little beside what waiting does there.
+            Self::Kept(kept) => pages::is_there(&kept.file, at).unwrap_or(false),
+        }
+    }
+}
+
+fn mapped(map: &[u8], from: u64, to: u64) -> Result<&[u8]> {
     let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
     range.and_then(|(from, to)| map.get(from..to)).ok_or_else(|| outside(from, to))
 }
@@ -109,13 +184,15 @@ impl ReadFile {
         Self { directory, name, bytes, header, key: Key::new() }
     }
 
-    /// Looks whether it is there, with its length and header (R030, R031).
-    fn check(&self) -> Result<()> {
-        self.key.file(|| self.open()).map(drop)
+    /// The open file, with its length and header (R030, R031).
+    fn kept(&self) -> Result<Arc<Kept>> {
+        self.key.file(|| self.open())
     }
 
     fn open(&self) -> Result<File> {
         let file = self.directory.open_regular(&self.name, self.bytes)?;
+        // What else is needed is asked for.
+        pages::expect_some(&file);
         if let Some(header) = &self.header {
             let mut found: Header = [0; _];
             read_at(&file, &self.name, self.bytes, 0, &mut found)?;
@@ -129,7 +206,7 @@ impl ReadFile {
         if out.is_empty() {
             return Ok(());
         }
-        let kept = self.key.file(|| self.open())?;
+        let kept = self.kept()?;
         read_at(&kept.file, &self.name, self.bytes, from, out)
     }
 }
@@ -154,6 +231,7 @@ pub(super) fn read_at(file: &File, name: &str, bytes: u64, from: u64, out: &mut 
 mod tests {
     use std::path::Path;
 
+    use super::super::maps::MAPS;
     use super::*;
 
     const HEADER: Header = [7; _];
@@ -166,7 +244,7 @@ mod tests {
     }
 
     fn open(root: &Path, access: Access) -> Result<Content> {
-        Content::open(&Arc::new(Directory::open(root)?), access, "x".into(), 100, HEADER)
+        Content::open(&Arc::new(Directory::open(root)?), access, &MAPS, "x".into(), 100, HEADER)
     }
 
     #[test]

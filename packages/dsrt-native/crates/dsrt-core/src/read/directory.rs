@@ -6,7 +6,6 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use memmap2::{Mmap, MmapOptions};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
@@ -128,18 +127,6 @@ impl Directory {
             Err(error) => Err(Error::io_of("cannot open", name, error.into())),
         }
     }
-}
-
-/// Maps a file of that length, at least 1 byte.
-pub(super) fn map(file: &File, name: &str, bytes: u64) -> Result<Mmap> {
-    let length = usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
-    // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
-    // the format and not of the operating system: bytes that change all the same are other bytes, which every
-    // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
-    // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
-    // documented behaviour and not undefined.
-    let map = unsafe { MmapOptions::new().len(length).map(file) };
-    map.map_err(|e| Error::io_of("cannot map", name, e))
 }
 
 /// Checks that an open file has that length (R030).

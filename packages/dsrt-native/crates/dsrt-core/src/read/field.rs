@@ -7,6 +7,7 @@ use once_cell::race::OnceBox;
 use super::cache::{Cache, Files};
 use super::file::read_dictionary;
 use super::shard::{Entry, Record, Shard};
+use super::warmth::Warmth;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
 use crate::format::codec::{Dictionary, check_blocks};
@@ -17,6 +18,7 @@ use crate::format::shard::HEADER;
 pub(super) struct FieldFiles {
     shards: Vec<OnceBox<Shard>>,
     dictionary: OnceBox<Dictionary>,
+    warmth: Warmth,
 }
 
 impl FieldFiles {
@@ -25,7 +27,7 @@ impl FieldFiles {
         let memory = |_| Error::new(Kind::Memory, "the manifest lists too many shards for the memory");
         slots.try_reserve_exact(shards).map_err(memory)?;
         slots.resize_with(shards, OnceBox::new);
-        Ok(Self { shards: slots, dictionary: OnceBox::new() })
+        Ok(Self { shards: slots, dictionary: OnceBox::new(), warmth: Warmth::default() })
     }
 }
 
@@ -61,6 +63,11 @@ impl FieldReader {
         self.files.fields.get(self.field).ok_or_else(lost)
     }
 
+    /// What is known of its pages.
+    pub(super) fn warmth(&self) -> Result<&Warmth> {
+        Ok(&self.slots()?.warmth)
+    }
+
     /// Shard and ordinal of a sample.
     pub(super) fn locate(&self, sample: u64) -> Result<(u32, u64)> {
         self.cache.locator().find(sample).ok_or_else(|| {
@@ -81,8 +88,7 @@ impl FieldReader {
         let slot = self.slots()?.shards.get(number as usize).ok_or_else(lost)?;
         slot.get_or_try_init(|| {
             let (first, end) = self.cache.locator().range(number).ok_or_else(lost)?;
-            let (directory, access) = (&self.files.directory, self.cache.access());
-            Shard::open(directory, access, self.entry()?, number.into(), first..end).map(Box::new)
+            Shard::open(&self.files, self.cache.access(), self.entry()?, number.into(), first..end).map(Box::new)
         })
     }
 

@@ -12,11 +12,14 @@ mod io;
 mod kept;
 mod lengths;
 mod locate;
+mod maps;
 mod network;
+mod pages;
 mod payload;
 mod shard;
 mod slice;
 mod table;
+mod warmth;
 mod weights;
 
 pub use crate::format::names::WEIGHT;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
-use super::content::Content;
-use super::directory::Directory;
+use super::cache::Files;
+use super::content::{Content, Mapped};
 use super::io::Access;
+use super::maps::Map;
+use super::warmth::AHEAD;
 use crate::copy::{Stores, ask_for, copy};
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field};
@@ -16,7 +16,7 @@ use crate::format::checksum::{self, Running, digest};
 use crate::format::codec::check_frame;
 use crate::format::header;
 use crate::format::manifest::{FieldEntry, FileEntry};
-use crate::format::shard::{HEADER, check_range, check_raw, index_start, record_size};
+use crate::format::shard::{HEADER, check_range, check_raw, dense_bytes, index_start, record_size};
 
 pub(super) use crate::format::shard::axes;
 
@@ -25,6 +25,8 @@ pub(super) struct Shard {
     content: Content,
     /// Number of its first sample in the cache.
     first: u64,
+    /// How many it has.
+    count: u64,
     /// Where the index begins.
     index: u64,
     key: u32,
@@ -110,7 +112,7 @@ impl Entry<'_> {
 impl Shard {
     /// Opens and checks (R030, R031) shard number `number`, which holds the samples `samples`.
     pub(super) fn open(
-        directory: &Arc<Directory>,
+        files: &Files,
         access: Access,
         entry: &FieldEntry,
         number: u64,
@@ -122,12 +124,13 @@ impl Shard {
         let count = samples.end.saturating_sub(samples.start);
         let index = index_start(&entry.field, file.bytes, count).ok_or_else(lost)?;
         let header = header::shard(&entry.field, count, file.bytes, &file.body);
-        let content = Content::open(directory, access, name, file.bytes, header)?;
-        Ok(Self { content, first: samples.start, index, key: checksum::key(&file.body) })
+        let content = Content::open(&files.directory, access, files.maps, name, file.bytes, header)?;
+        Ok(Self { content, first: samples.start, count, index, key: checksum::key(&file.body) })
     }
 
     /// The index as it stands in the file, proven by its own digest (R039).
     pub(super) fn proven_index(&self, file: &FileEntry) -> Result<Cow<'_, [u8]>> {
+        self.content.expect(self.index..self.content.len());
         let index = self.content.bytes(self.index, self.content.len())?;
         if file.index.is_some_and(|expected| expected != digest(&index)) {
             let message = "the index does not match its digest: lengths cannot be read from it";
@@ -139,7 +142,7 @@ impl Shard {
     /// A record of a mapped fixed shard as it lies there, unchecked. None if it is not mapped.
     #[inline]
     pub(super) fn mapped_fixed(&self, stride: usize, ordinal: u64) -> Option<MappedRecord<'_>> {
-        let Content::Mapped(map) = &self.content else { return None };
+        let Content::Mapped(Mapped { map, .. }) = &self.content else { return None };
         let start = (HEADER as usize).checked_add(stride.checked_mul(ordinal as usize)?)?;
         let stored = map.get(start..start.checked_add(stride)?)?;
         let crc = map.get(self.index as usize + 4 * ordinal as usize..)?.first_chunk()?;
@@ -150,7 +153,7 @@ impl Shard {
     /// is wrong, or it is not mapped.
     #[inline]
     pub(super) fn mapped_indexed(&self, field: &Field, ordinal: u64) -> Option<MappedRecord<'_>> {
-        let Content::Mapped(map) = &self.content else { return None };
+        let Content::Mapped(Mapped { map, .. }) = &self.content else { return None };
         let (before, entry) =
             map.get(self.entry_range(field, ordinal))?.split_at_checked(self.before(field, ordinal))?;
         let (end, rest) = entry.split_first_chunk::<8>()?;
@@ -164,9 +167,38 @@ impl Shard {
     /// Asks for the index entry of a record, if it is mapped.
     #[inline]
     pub(super) fn ask_entry(&self, field: &Field, ordinal: u64) {
-        if let Content::Mapped(map) = &self.content {
+        if let Content::Mapped(Mapped { map, .. }) = &self.content {
             ask_for(map.get(self.entry_range(field, ordinal)).unwrap_or_default());
         }
+    }
+
+    /// Its file, to ask about it and for parts of it.
+    pub(super) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Where the index tells of a record.
+    pub(super) fn index_range(&self, field: &Field, ordinal: u64) -> Range<u64> {
+        let range = match field.is_fixed() {
+            true => self.index as usize + 4 * ordinal as usize..self.index as usize + 4 * ordinal as usize + 4,
+            false => self.entry_range(field, ordinal),
+        };
+        range.start as u64..range.end as u64
+    }
+
+    /// Where a record lies; of an indexed shard, as its entry says. None if that cannot be.
+    pub(super) fn record_range(&self, field: &Field, ordinal: u64) -> Option<Range<u64>> {
+        if !field.is_fixed() {
+            return Some(self.entry(field, ordinal).ok()?.stored);
+        }
+        let stride = dense_bytes(field)?;
+        let from = HEADER + ordinal * stride;
+        Some(from..from + stride)
+    }
+
+    /// Bytes of the file for each of its records.
+    pub(super) fn bytes_a_record(&self) -> u64 {
+        self.content.len() / self.count.max(1)
     }
 
     /// Puts `count` neighbouring records of a fixed shard into `out`, which has exactly their size, and checks them
@@ -192,10 +224,17 @@ impl Shard {
         ordinal: u64,
         count: u64,
         verify: bool,
-    ) -> Result<Option<(&Arc<Mmap>, Range<usize>)>> {
-        let Content::Mapped(map) = &self.content else { return Ok(None) };
+    ) -> Result<Option<(&Arc<Map>, Range<usize>)>> {
+        let Content::Mapped(Mapped { map, .. }) = &self.content else { return Ok(None) };
         let from = HEADER + ordinal * stride;
         let to = from + count * stride;
+        // A long view is read in order, now or by somebody who will not ask.
+        if !verify || to - from > AHEAD {
+            self.content.expect_all();
+        } else {
+            self.content.expect(self.index + 4 * ordinal..self.index + 4 * (ordinal + count));
+            self.content.expect(from..to);
+        }
         let records = self.content.bytes(from, to)?;
         if verify {
             self.verify_fixed(stride, ordinal, count, &records)?;

@@ -3,15 +3,14 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
 use super::cache::Cache;
+use super::maps::Map;
 use crate::error::{Error, Kind, Result};
 use crate::format::shard::dense_bytes;
 
 /// Records of a fixed shard, back to back as they lie in the file. Keeps the file mapped as long as it lives.
 pub struct Slice {
-    map: Arc<Mmap>,
+    map: Arc<Map>,
     range: Range<usize>,
 }
 

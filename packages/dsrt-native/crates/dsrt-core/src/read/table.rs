@@ -12,8 +12,9 @@ use once_cell::race::OnceBox;
 use super::by_name::ByName;
 use super::cache::METADATA;
 use super::content::ReadFile;
-use super::directory::{Directory, check_length, map};
+use super::directory::{Directory, check_length};
 use super::io::Access;
+use super::maps::Maps;
 use crate::dtype::ColumnType;
 use crate::error::{Error, Kind, Result};
 use crate::format::manifest::Manifest;
@@ -43,6 +44,7 @@ impl Table {
     pub(super) fn open(
         directory: &Arc<Directory>,
         access: Access,
+        maps: &'static Maps,
         manifest: &Manifest,
         path: &Arc<str>,
     ) -> Result<Self> {
@@ -50,12 +52,16 @@ impl Table {
             return Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), Outline::none());
         };
         let mut mapped = None;
-        let chunks = match access {
+        let map = match access {
             Access::Mmap => {
                 let file = mapped.insert(directory.open_regular(METADATA, entry.bytes)?);
-                Chunks::new(Bytes::from_owner(map(file, METADATA, entry.bytes)?), &entry.chunks)
+                maps.map(file, METADATA, entry.bytes)?
             }
-            Access::Pread => {
+            Access::Pread => None,
+        };
+        let chunks = match map {
+            Some(map) => Chunks::new(Bytes::from_owner(map), &entry.chunks),
+            None => {
                 let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
                 let read = move |from, out: &mut [u8]| file.read(from, out);
                 Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks)

@@ -3,6 +3,8 @@
 //! This is the fast way, and it tells no errors: where anything is not as it should be, it says that it cannot, and the
 //! usual way finds out what, and says so.
 
+use std::ops::Range;
+
 use super::super::field::FieldReader;
 use super::super::gather::Id;
 use super::super::shard::{MappedRecord, Shard};
@@ -36,6 +38,33 @@ pub(super) struct Entry<'a> {
     ordinal: u64,
 }
 
+/// A sample in its shard, mapped or not.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub cache: u32,
+    /// The first sample of the shard.
+    pub first: u64,
+    /// The sample after its last.
+    pub end: u64,
+    pub shard: &'a Shard,
+    pub reader: &'a FieldReader,
+    pub field: &'a Field,
+    pub ordinal: u64,
+}
+
+impl Place<'_> {
+    /// Where the index tells of the sample, if that is read.
+    pub(super) fn entry(&self) -> Option<Range<u64>> {
+        let is_read = !self.field.is_fixed() || self.reader.cache().verify();
+        is_read.then(|| self.shard.index_range(self.field, self.ordinal))
+    }
+
+    /// Where its record lies, which the index of an indexed shard has to be read for. None if that cannot be.
+    pub(super) fn record(&self) -> Option<Range<u64>> {
+        self.shard.record_range(self.field, self.ordinal)
+    }
+}
+
 /// A mapped record.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
@@ -57,6 +86,12 @@ impl<'a> Finder<'a> {
             None => *self.near.insert(Near::new(self.readers.of(id).ok()?, id)?),
         };
         Some(Entry { near, ordinal: id.sample - near.first })
+    }
+
+    /// Finds the shard of a sample, and what the sample is in it.
+    pub(super) fn place(&mut self, id: Id) -> Option<Place<'a>> {
+        let Entry { near: Near { cache, first, end, shard, reader, field }, ordinal } = self.find(id)?;
+        Some(Place { cache, first, end, shard, reader, field, ordinal })
     }
 
     /// Finds a record of `stride` bytes, of a dense field, and asks for it.

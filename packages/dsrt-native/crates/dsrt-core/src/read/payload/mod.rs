@@ -1,6 +1,7 @@
 //! Payload fields as columns of a batch.
 
 mod ahead;
+mod cold;
 mod dense;
 mod finder;
 mod indexed;
@@ -62,6 +63,7 @@ impl PayloadSource {
 impl Source for PayloadSource {
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let readers = self.readers()?;
+        cold::ask(&readers, rows.ids);
         Ok(match self.kind {
             FieldKind::Dense(_) => Box::new(dense::Dense::plan(readers, *rows, spans, damage)?),
             _ => Box::new(ragged::Ragged::plan(readers, *rows, spans, damage)?),
