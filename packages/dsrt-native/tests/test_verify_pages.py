@@ -1,8 +1,5 @@
 """Verification leaves the page cache as it found it."""
 
-import ctypes
-import mmap
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,37 +8,7 @@ import pytest
 from dsrt_format import Bytes, Dense, Zstd, reference
 from dsrt_native import verify
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def resident(path: Path) -> list[bool]:
-    """Whether each page of the file is there. Looking reads nothing."""
-    size = path.stat().st_size
-    if size == 0:
-        return []
-    with path.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as pages:
-        # Private and writable only so that ctypes tells the address.
-        start = ctypes.c_char.from_buffer(pages)
-        there = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
-        if _libc.mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), there):
-            raise OSError(ctypes.get_errno(), "mincore")
-        del start
-    return [bool(page & 1) for page in there]
-
-
-def evict(path: Path) -> None:
-    """Let the kernel forget the pages of a file, as far as its file system can."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def fill(path: Path, pages: range) -> None:
-    """Read some pages, and none around them."""
-    with path.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for page in pages:
-            os.pread(file.fileno(), 1, page * mmap.PAGESIZE)
+from .pages import evict, files, fill, resident
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +32,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / "cache"
     reference.write(path, fields, samples, metadata={"text": "string"}, samples_per_shard=17)
     return path
-
-
-def files(path: Path) -> list[Path]:
-    return sorted(file for file in path.rglob("*") if file.is_file())
 
 
 @pytest.mark.parametrize("level", ["structure", "records", "digests"])

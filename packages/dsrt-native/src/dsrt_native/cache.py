@@ -89,6 +89,8 @@ class Cache:
                 cut off while it is open, or a disk that fails, is an exception then; slices of fields are
                 copies, and what was read of the metadata stays in memory. ``"auto"`` is ``"pread"`` on
                 network file systems (NFS, SMB, FUSE, Lustre, Ceph and their like) and ``"mmap"`` elsewhere.
+                A process maps 32,768 files at most and reads the others. Either way, what the page cache
+                does not have is asked for ahead, all that a batch needs at once.
 
         Raises:
             NotPublishedError: There is no cache at the path.
