@@ -117,10 +117,10 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
         {"": growth("sampler", "weighted", "1e6", "1e8")},
     ),
     (
-        "cold random reads, bytes read by bytes asked for",
+        "cold random reads, bytes read by those of the pages asked for",
         1.1,
         "x",
-        {case: own("cold", case, "touched") for case in ("records", "images")},
+        {case: own("cold", case, "pages") for case in ("records", "images")},
     ),
 )
 

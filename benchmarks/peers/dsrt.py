@@ -1,5 +1,6 @@
 """DSRT: one cache of one field, with checksums and digests written and verified, as always."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 import dsrt_native
-from benchmarks.peer import About, Numbers, Row, Source, Transform
+from benchmarks.page_cache import PAGE
+from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
@@ -24,6 +26,8 @@ ABOUT = About(
     "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
     "checksums of records, BLAKE3 of files, everything synced before it is published",
 )
+_HEADER, _CHECKSUM = 64, 4  # bytes, of a shard and of a record
+
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 8}],
     "workers": [{"threads": threads} for threads in (1, 2, 4)],
@@ -90,18 +94,18 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 class Rows:
-    """All rows of a cache, and the form that a ragged batch is to have."""
+    """All rows of a cache in a folder, and what they are."""
 
     def __init__(self, workload: Workload, folder: Path) -> None:
         self.population = Population([Cache.open(folder / "samples")])
-        self.form = workload.form
+        self.workload, self.folder = workload, folder
 
     def viewed(self, batch: dict[str, Any]) -> Batch:
         """What a batch holds."""
         x: npt.NDArray[np.generic] | RaggedArray = batch["x"]
         if not isinstance(x, RaggedArray):
             return x
-        return x.to_list() if self.form == "list" else Packed(x.values, x.offsets, x.shapes)
+        return x.to_list() if self.workload.form == "list" else Packed(x.values, x.offsets, x.shapes)
 
 
 def open(workload: Workload, folder: Path) -> Rows:
@@ -112,6 +116,24 @@ def open(workload: Workload, folder: Path) -> Rows:
 def gather(rows: Rows, numbers: Numbers) -> Batch:
     """Its one call for many records."""
     return rows.viewed(rows.population.gather(numbers, ["x"]))
+
+
+def pages(rows: Rows, numbers: Numbers) -> int:
+    """Of the files of raw dense samples: where records lie, and their checksums behind all of them."""
+    if rows.workload.ragged or rows.workload.codec != "raw":
+        raise Cannot("tells pages of raw dense samples alone")
+    stride = rows.workload.bytes // rows.workload.samples
+    counts = np.array(json.loads((rows.folder / "samples" / "manifest.json").read_text())["shards"])
+    ends = counts.cumsum()
+    shards = np.searchsorted(ends, numbers, "right")
+    places = numbers - (ends - counts)[shards]
+    records = _HEADER + places * stride
+    checksums = _HEADER + counts[shards] * stride + places * _CHECKSUM
+    held: set[tuple[int, int]] = set()
+    for starts, size in ((records, stride), (checksums, _CHECKSUM)):
+        for shard, start in zip(shards, starts, strict=True):
+            held.update((int(shard), page) for page in range(start // PAGE, (start + size - 1) // PAGE + 1))
+    return len(held)
 
 
 def loop(
