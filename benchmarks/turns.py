@@ -58,9 +58,9 @@ def taken(
         tried[peer] = found
         best = {work: sweep.best(attempts) for work, attempts in found.items()}
         jobs[peer] = replace(jobs[peer], settings=best)
-        reasons = {setting if isinstance(setting, str) else "" for setting in best.values()}
-        if len(reasons) == 1 and (reason := reasons.pop()):
-            absent[peer] = reason  # the same for all that it was asked for
+        reasons = [setting for setting in best.values() if isinstance(setting, str)]
+        if reasons and len(reasons) == len(best):
+            absent[peer] = reasons[0]  # it can do nothing of all that it was asked for
     there = [peer for peer in peers if peer not in absent]
     if not plan.smoke:
         rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS)

@@ -22,6 +22,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
+SINGLE = 100_000
 
 
 class Opened(NamedTuple):
@@ -43,6 +44,8 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, rows: int 
         rows = 1 if codec else 0
     if codec and not rows:
         raise Cannot("a record batch is decompressed whole")
+    if rows == 1 and workload.samples > SINGLE:
+        raise Cannot(f"of more than {SINGLE:,} samples, a record batch each takes minutes to write")
     schema, options = columns.schema(workload), pa.ipc.IpcWriteOptions(compression=codec)
     with pa.ipc.new_file(str(folder / "samples.arrow"), schema, options=options) as writer:
         for batch in columns.record_batches(workload, samples, folder, rows or workload.samples, schema):
