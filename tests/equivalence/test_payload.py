@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -93,11 +94,45 @@ def test_native_reads_what_the_reference_writes(io, dataset, shard, data):
             for wanted in (rows, list(range(len(samples)))):
                 batch = cache.population.gather(np.array(wanted, np.int64), names)
                 check_batch(specs, [truth[i] for i in wanted], batch, {name: columns[name] for name in whole})
+                check_wide(specs, wanted, batch, cache.population)
             start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(samples))] * 2)))
             for name in specs:
                 part = cache.fields[name][start:stop]
                 check_batch({name: specs[name]}, truth[start:stop], {name: part}, {})
                 assert cache.fields[name].lengths().tolist() == [length(sample[name]) for sample in truth]
+
+
+WIDEST = {"bool": "uint64", "float32": "float64", "float16": "float64", "bfloat16": "float64"}
+WIDEST |= {"complex64": "complex128", "float8_e4m3fn": "float64", "float8_e5m2": "float64"}
+WIDEST |= {f"{sign}int{bits}": "int64" for sign in ("", "u") for bits in (8, 16, 32)}
+
+
+def check_wide(specs, rows, batch, population):
+    """Records delivered as a type of 64 bits, if dense in memory of ours, are those of the batch."""
+    fields = {name: WIDEST.get(spec.dtype) for name, spec in specs.items() if not is_text(spec)}
+    with warnings.catch_warnings():
+        # Of a signalling NaN.
+        warnings.simplefilter("ignore")
+        expected = {name: of_dtype(batch[name], wide) for name, wide in fields.items()}
+    found = population.gather(np.array(rows, np.int64), fields)
+    dense = {name: wide for name, wide in fields.items() if isinstance(specs[name], Dense)}
+    out = {name: np.empty_like(expected[name]) for name in dense}
+    assert all(array is out[name] for name, array in population.gather(rows, dense, out=out).items())
+    for name, one in expected.items():
+        for other in (found[name], out.get(name, found[name])):
+            for part, whole in zip(parts(other), parts(one), strict=True):
+                assert part.dtype == whole.dtype
+                np.testing.assert_array_equal(part, whole)
+
+
+def of_dtype(column, wide):
+    if isinstance(column, np.ndarray):
+        return column if wide is None else column.astype(wide)
+    return column if wide is None else column._replace(values=column.values.astype(wide))
+
+
+def parts(column):
+    return [column] if isinstance(column, np.ndarray) else [part for part in column if part is not None]
 
 
 TEXT = ("string", "binary")

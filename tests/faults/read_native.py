@@ -44,6 +44,11 @@ class Native:
                     _judge_lengths(name, field, judge, known)
             with judge.attempt("gather"):
                 judge_batch(cache.population.gather(every, list(cache.fields)), every, known, judge, "gather")
+            wide = {name: "int64" for name, field in cache.fields.items() if _is_widened(field)}
+            with judge.attempt("gather of widened records"):
+                batch = cache.population.gather(every, wide)
+                narrow = {name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()}
+                judge_batch(narrow, every, known, judge, "gather of widened records")
             rows = rows_without_nulls(known, len(cache))
             with judge.attempt("metadata"):
                 for name, values in columns(cache.metadata).items():
@@ -52,6 +57,24 @@ class Native:
                 with judge.attempt("gather of a column"):
                     own = rows if name in known.nulls and not is_text(known, name) else every
                     _gather_column(cache, name, own, judge)
+
+
+def _is_widened(field: Any) -> bool:
+    return field.kind in ("dense", "ragged") and field.dtype in (
+        "int8",
+        "int16",
+        "int32",
+        "uint8",
+        "uint16",
+        "uint32",
+    )
+
+
+def _narrow(values: Any, dtype: str) -> Any:
+    """Return integers as they are stored, which all of them fit."""
+    if isinstance(values, dsrt_native.RaggedArray):
+        return values._replace(values=values.values.astype(dtype))
+    return values.astype(dtype)
 
 
 def _judge_lengths(name: str, field: Any, judge: Judge, known: Truth) -> None:

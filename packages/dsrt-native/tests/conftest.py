@@ -119,7 +119,7 @@ def _same(found: Any, expected: Any) -> None:
         assert list(found) == list(expected)
         for name in expected:
             _same(found[name], expected[name])
-    elif isinstance(expected, list):
+    elif isinstance(expected, list | tuple):
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
             _same(one, other)

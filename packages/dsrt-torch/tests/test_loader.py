@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import dsrt_native
+from dsrt_format import SchemaError
 from dsrt_native import Cache, Population
 from dsrt_torch import Loader, RaggedArray, memory, to_torch
 
@@ -221,7 +222,7 @@ def test_a_pinned_batch_is_cut_from_one_tensor_that_is_not_used_again(
     assert len(given) == 2
 
 
-def test_dates_and_the_results_of_a_transform_are_copied_into_pinned_memory(
+def test_dates_lie_in_pinned_memory_and_the_results_of_a_transform_are_copied_there(
     population: Population, lent: list[torch.Tensor]
 ) -> None:
     with Loader(population, 10, order="sequential", fields=["day"], pin_memory=True) as loader:
@@ -254,3 +255,49 @@ def test_habits_from_torch_are_answered_with_what_is_done_here(population: Popul
 def test_a_transform_that_is_no_function_is_refused_at_once(population: Population) -> None:
     with pytest.raises(TypeError, match="transform=5: expected a function"):
         Loader(population, 3, transform=5)
+
+
+def test_tokens_stored_as_uint16_are_ready_for_an_embedding(population: Population) -> None:
+    embedding = torch.nn.Embedding(50_000, 3)
+    fields = {"tokens": "int64", "image": "float32", "label": "int64", "caption": None, "good": "uint8"}
+    with Loader(population, 6, order="sequential", last="pad", fields=fields) as loader:
+        batch = next(iter(loader))
+    assert embedding(batch["tokens"].values).shape == (6, 3)
+    assert batch["tokens"].values.tolist() == [40_000, 40_000, 40_001, 40_000, 40_000, 40_001]
+    assert batch["tokens"].offsets.tolist() == [0, 0, 1, 3, 3, 4, 6]
+    assert {name: batch[name].dtype for name in ("image", "label", "good")} == {
+        "image": torch.float32,
+        "label": torch.int64,
+        "good": torch.uint8,
+    }
+    assert batch["image"][:, 0, 0, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_every_dtype_that_is_widened_arrives_as_torch_converts_it(numbers: Path) -> None:
+    population = Cache.open(numbers).population
+    stored = to_torch(population[:])
+    pairs = 0
+    for wide in ("int64", "uint64", "float16", "bfloat16", "float32", "float64", "complex128"):
+        for name, column in stored.items():
+            try:
+                batch = next(iter(Loader(population, 4, order="sequential", threads=1, fields={name: wide})))
+            except SchemaError:
+                continue
+            found, expected = (c.values if isinstance(c, RaggedArray) else c for c in (batch[name], column))
+            assert found.dtype == getattr(torch, wide)
+            assert plain(found) == plain(expected.to(getattr(torch, wide))), (name, wide)
+            pairs += 1
+    # Dense and ragged: of 8, 5, 5, 5, 9, 12 and 2 types.
+    assert pairs == 2 * 46
+
+
+def test_pinned_memory_is_as_large_as_what_is_delivered(
+    population: Population, lent: list[torch.Tensor]
+) -> None:
+    fields = {"image": "float64", "day": None}
+    with Loader(population, 5, order="sequential", fields=fields, pin_memory=True) as loader:
+        batches = list(loader)
+    # 5 images, days and flags of `_valid`, each column from a multiple of 64 on.
+    assert [tensor.nbytes for tensor in lent] == [512 + 64 + 5] * 2
+    assert batches[1]["image"][:, 0, 0, 0].tolist() == [5, 6, 7, 8, 9]
+    assert batches[1]["day"].tolist() == [5, 6, 7, 8, 9]

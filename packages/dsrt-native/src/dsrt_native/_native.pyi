@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import CapsuleType
 
+_Asked: TypeAlias = list[tuple[str, str | None]]
 _FieldDescription: TypeAlias = tuple[str, str, str, tuple[int | None, ...], str]
 
 __version__: str
@@ -121,11 +122,25 @@ class Population:
         """Name, kind, dtype, shape and codec of each payload field that every cache has."""
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of each metadata and extra column."""
-    def columns_of(self, row: int, names: list[str] | None) -> list[tuple[str, str]]:
+    def columns_of(self, row: int, fields: _Asked | None) -> list[tuple[str, str]]:
         """Name of each column of a sample, with "field", "column", or "null" where it is null."""
-    def check(self, names: list[str]) -> None:
-        """Raises where a name is unknown."""
-    def gather(self, rows: NDArray[np.uint64], names: list[str] | None, mask: bool) -> Batch: ...
+    def check(self, fields: _Asked) -> None:
+        """Raises where a name is unknown, or a dtype cannot be delivered."""
+    def dense(
+        self, fields: _Asked | None, mask: bool
+    ) -> list[tuple[str, tuple[str, tuple[int, ...]] | None]]:
+        """Name of each column of a batch, with elements and shape of a sample; None where these differ."""
+    def gather(
+        self,
+        rows: NDArray[np.uint64],
+        fields: _Asked | None,
+        mask: bool,
+        allocate: Callable[[int], object] | None,
+    ) -> Batch: ...
+    def gather_into(
+        self, rows: NDArray[np.uint64], fields: _Asked | None, mask: bool, arrays: list[NDArray[np.uint8]]
+    ) -> None:
+        """Fills arrays of bytes, one for each column of the batch, which are all dense."""
     def rows(self) -> memoryview | None:
         """The rows as int64 places in the concatenation of the caches; None for all of them in order."""
     def weights(self) -> memoryview | None:
@@ -153,7 +168,7 @@ class Loader:
         *,
         order: str | None,
         seed: int,
-        fields: list[str] | None,
+        fields: _Asked | None,
         epoch_len: int | None,
         last: str | None,
         threads: int,

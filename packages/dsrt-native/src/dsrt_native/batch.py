@@ -24,7 +24,7 @@ class RaggedArray(NamedTuple):
     A plain NamedTuple, so that it is a pytree and passes through any collation.
 
     Attributes:
-        values: All elements on one axis, of the field's dtype; record i is
+        values: All elements on one axis, of the dtype stored or asked for; record i is
             ``values[offsets[i]:offsets[i + 1]]``.
         offsets: int64, samples + 1 places, counted in elements, from 0.
         shapes: int64, ``[samples, ndim]``; None where records have one axis, whose length offsets tell.
@@ -93,17 +93,14 @@ def arrays(batch: _native.Batch) -> Batch:
 
 @cache
 def elements(name: str) -> np.dtype[Any]:
-    """Return the NumPy dtype of a dense column's elements as they lie in memory; a date is int32 days."""
-    if name == "date":
-        return np.dtype(np.int32)
+    """Return the NumPy dtype of a dense column's elements."""
     return np.dtype(name) if name.startswith(("datetime64", "timedelta64")) else numpy_dtype(name)
 
 
 def _column(batch: _native.Batch, memory: memoryview, place: int, layout: tuple[Any, ...]) -> Any:
     match layout:
         case ("dense", element, shape, at):
-            array: NDArray[Any] = np.ndarray(shape, elements(element), memory, at)
-            return array.astype("datetime64[D]") if element == "date" else array
+            return np.ndarray(shape, elements(element), memory, at)
         case ("ragged", dtype, ndim, values, count, offsets, shapes):
             samples = len(batch)
             return RaggedArray(

@@ -1,7 +1,7 @@
 """An open cache: samples by number, fields one by one, metadata as a table."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, TypeAlias, overload
 
@@ -10,7 +10,7 @@ from dsrt_format.metadata import without_views
 from dsrt_native import _native
 from dsrt_native.batch import Batch
 from dsrt_native.field import Field
-from dsrt_native.gather import Rows, item_of, names_of
+from dsrt_native.gather import Asked, Fields, Rows, asked_of, item_of
 from dsrt_native.iteration import samples_of
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ class Cache:
     nothing, and raises DataError or OSError then.
     """
 
-    __slots__ = ("_fields", "_io", "_names", "_native", "_path", "_reader", "_verify")
+    __slots__ = ("_asked", "_fields", "_io", "_native", "_path", "_reader", "_verify")
 
     def __init__(
         self,
         native: _native.Cache,
         path: str = "",
-        names: list[str] | None = None,
+        asked: Asked | None = None,
         verify: bool = True,
         io: Io = "auto",
     ) -> None:
@@ -60,12 +60,13 @@ class Cache:
             raise TypeError(f"caches are opened by Cache.open({native!r})")
         self._native = native
         self._path = path
-        self._names = names
+        self._asked = asked
         self._verify = verify
         self._io: Io = io
         self._reader = _native.Population([native])
-        if names is not None:
-            self._reader.check(names)
+        if asked is not None:
+            self._reader.check(asked)
+        names = None if asked is None else dict(asked)
         fields = [Field(*info, native, self._reader, place) for place, info in enumerate(native.fields())]
         self._fields = MappingProxyType({f.name: f for f in fields if names is None or f.name in names})
 
@@ -74,7 +75,7 @@ class Cache:
         cls,
         path: str | os.PathLike[str],
         *,
-        fields: Iterable[str] | None = None,
+        fields: Fields | None = None,
         verify: bool = True,
         io: Io = "auto",
     ) -> Self:
@@ -83,7 +84,8 @@ class Cache:
         Args:
             path: The directory of the cache.
             fields: Names of the payload fields and metadata columns that samples and batches hold, in that
-                order; all of them by default.
+                order; all of them by default. A mapping says the dtypes to deliver, too, as in
+                `Population.gather`; `fields` itself, the records one field at a time, keeps the stored ones.
             verify: Compare the checksum of each record that is read. False skips this and nothing else.
             io: ``"mmap"`` maps files, which is fastest. ``"pread"`` reads them into memory: a file that is
                 cut off while it is open, or a disk that fails, is an exception then; slices of fields are
@@ -96,7 +98,8 @@ class Cache:
             NotPublishedError: There is no cache at the path.
             UnknownVersionError: The cache is of a later version of the format.
             FormatError: It breaks a rule of the format; a file is missing or has another length.
-            SchemaError: A name in `fields` is neither a payload field nor a metadata column.
+            SchemaError: A name in `fields` is neither a payload field nor a metadata column, or its values
+                could not all be delivered as the dtype that is asked for.
             ValueError: `io` is none of the three words.
             OSError: A file cannot be opened.
         """
@@ -106,7 +109,7 @@ class Cache:
         if io not in ("auto", "mmap", "pread"):
             raise ValueError(f"io={io!r}: expected 'auto', 'mmap' or 'pread'")
         # Absolute for pickling: the working directory may be another one then.
-        return cls(_native.Cache.open(text, verify, io), os.path.abspath(text), names_of(fields), verify, io)
+        return cls(_native.Cache.open(text, verify, io), os.path.abspath(text), asked_of(fields), verify, io)
 
     @property
     def path(self) -> str:
@@ -186,10 +189,10 @@ class Cache:
     @overload
     def __getitem__(self, index: Rows) -> Batch: ...
     def __getitem__(self, index: SupportsIndex | Rows) -> dict[str, Any]:
-        return item_of(self._reader, index, self._names, "sample")
+        return item_of(self._reader, index, self._asked, "sample")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return samples_of(self._reader, self._names, "sample")
+        return samples_of(self._reader, self._asked, "sample")
 
     def close(self) -> None:
         """Let go of files and maps. Later use raises RuntimeError; arrays handed out stay valid."""
@@ -207,7 +210,8 @@ class Cache:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), self._path, self._native.digest, self._names, self._verify, self._io)
+        fields = None if self._asked is None else dict(self._asked)
+        return _reopen, (type(self), self._path, self._native.digest, fields, self._verify, self._io)
 
     def __repr__(self) -> str:
         return (
@@ -215,8 +219,8 @@ class Cache:
         )
 
 
-def _reopen(cls: type[Cache], path: str, digest: str, names: list[str] | None, verify: bool, io: Io) -> Cache:
-    cache = cls.open(path, fields=names, verify=verify, io=io)
+def _reopen(cls: type[Cache], path: str, digest: str, fields: Fields | None, verify: bool, io: Io) -> Cache:
+    cache = cls.open(path, fields=fields, verify=verify, io=io)
     if cache._native.digest != digest:
         raise StaleCacheError(_stale(path, digest, cache._native.digest))
     return cache

@@ -58,7 +58,7 @@ class Field(FieldInfo):
                 if mapped is not None:
                     shape = (stop - start, *(axis for axis in self.shape if axis is not None))
                     return np.ndarray(shape, numpy_dtype(self.dtype), mapped)
-        return item_of(self._reader, index, [self.name], "sample")[self.name]
+        return item_of(self._reader, index, [(self.name, None)], "sample")[self.name]
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of elements of each record, of bytes for bytes and text: int64, ``[samples]``.

@@ -1,7 +1,7 @@
 """From what people write between brackets to rows, and from rows to a batch or one sample."""
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -12,19 +12,27 @@ from dsrt_native.batch import Batch, RaggedArray, arrays
 from dsrt_native.columns import check_text
 
 __all__ = [
+    "Asked",
     "Errors",
+    "Fields",
     "Rows",
+    "asked_of",
     "batch_of",
     "integers_of",
     "item_of",
     "masks",
-    "names_of",
     "records_of",
     "rows_of",
 ]
 
 Rows: TypeAlias = slice | Sequence[int] | NDArray[np.integer[Any]]
 """What asks for many: a slice, or a list or 1-D array of integers; negative ones count from the end."""
+
+Fields: TypeAlias = Iterable[str] | Mapping[str, str | None]
+"""What a batch is to hold: names; or names and, for each, the dtype to deliver, None for the stored one."""
+
+Asked: TypeAlias = list[tuple[str, str | None]]
+"""The same as the engine takes it."""
 
 Errors: TypeAlias = Literal["raise", "mask"]
 """What a damaged record does: raise DataError, or come back zero or empty with ``_valid`` false."""
@@ -90,25 +98,35 @@ def integers_of(index: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.i
     return rows
 
 
-def names_of(fields: Iterable[str] | None) -> list[str] | None:
-    """Return the names in `fields`; None stands for the default ones.
+def asked_of(fields: Fields | None) -> Asked | None:
+    """Return the names in `fields` with the dtypes to deliver; None stands for the default ones.
 
     Raises:
-        TypeError: It is one string, a mapping, no collection, or holds something that is no string.
+        TypeError: It is one string, or no collection, or holds something else than names and dtypes' names.
         SchemaError: A name holds a lone surrogate.
     """
     if fields is None:
         return None
-    if isinstance(fields, str | bytes) or hasattr(fields, "keys"):
-        raise TypeError(f"fields={fields!r}: expected a list of names")
-    if not isinstance(fields, Iterable):
-        raise TypeError(f"fields={fields!r}: expected a list of names")
-    names = list(fields)
-    for name in names:
+    is_mapping = isinstance(fields, Mapping)
+    if (
+        isinstance(fields, str | bytes)
+        or not isinstance(fields, Iterable)
+        or hasattr(fields, "keys") > is_mapping
+    ):
+        raise TypeError(f"fields={fields!r}: expected a list of names, or a mapping of names to dtypes")
+    asked: Asked = list(fields.items()) if isinstance(fields, Mapping) else [(name, None) for name in fields]
+    for name, dtype in asked:
         if not isinstance(name, str):
             raise TypeError(f"fields: expected names, found {name!r}")
         check_text(name, "fields")
-    return names
+        if dtype is None:
+            continue
+        if not isinstance(dtype, str):
+            raise TypeError(
+                f"fields: expected a dtype's name such as 'int64' or None for {name!r}, found {dtype!r}"
+            )
+        check_text(dtype, "fields")
+    return asked
 
 
 def masks(errors: Errors) -> bool:
@@ -125,17 +143,17 @@ def masks(errors: Errors) -> bool:
 def batch_of(
     population: _native.Population,
     rows: NDArray[np.uint64],
-    fields: list[str] | None,
-    errors: Errors = "raise",
+    fields: Asked | None,
+    mask: bool = False,
 ) -> Batch:
     """Return the samples at `rows` as a batch, gathered in one native call without the GIL."""
-    return arrays(population.gather(rows, fields, masks(errors)))
+    return arrays(population.gather(rows, fields, mask, None))
 
 
 def item_of(
     population: _native.Population,
     index: SupportsIndex | Rows,
-    fields: list[str] | None,
+    fields: Asked | None,
     what: str,
 ) -> dict[str, Any]:
     """Return what brackets ask for: one sample for an integer, else a batch."""
@@ -144,7 +162,8 @@ def item_of(
         return batch_of(population, rows_of(index, len(population), what), fields)
     row = _row_of(index, len(population), what)
     columns = population.columns_of(row, fields)
-    present = [name for name, kind in columns if kind != "null"]
+    dtypes = dict(fields or ())
+    present = [(name, dtypes.get(name)) for name, kind in columns if kind != "null"]
     batch = batch_of(population, np.array([row], np.uint64), present)
     return {name: None if kind == "null" else records_of(batch[name], kind)[0] for name, kind in columns}
 

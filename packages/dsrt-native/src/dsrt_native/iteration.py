@@ -9,7 +9,7 @@ import numpy as np
 from dsrt_format import DsrtError
 from dsrt_native import _native
 from dsrt_native.batch import arrays
-from dsrt_native.gather import item_of, records_of
+from dsrt_native.gather import Asked, item_of, records_of
 
 __all__ = ["samples_of"]
 
@@ -20,9 +20,7 @@ _SAMPLES = 512
 """Gathered at a time at most: beyond, nothing is gained."""
 
 
-def samples_of(
-    population: _native.Population, fields: list[str] | None, what: str
-) -> Iterator[dict[str, Any]]:
+def samples_of(population: _native.Population, fields: Asked | None, what: str) -> Iterator[dict[str, Any]]:
     """Yield all samples in order, each as brackets give it, with arrays that nothing else holds on to."""
     start, count = 0, 1
     while start < len(population):
@@ -39,12 +37,14 @@ def samples_of(
 
 
 def _block(
-    population: _native.Population, rows: range, fields: list[str] | None
+    population: _native.Population, rows: range, fields: Asked | None
 ) -> tuple[int, Iterator[dict[str, Any]]]:
     """Return the bytes that samples take, and the samples."""
     kinds = population.columns_of(rows.start, fields)
     names = [name for name, _ in kinds]
-    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), names, False)
+    dtypes = dict(fields or ())
+    asked = [(name, dtypes.get(name)) for name in names]
+    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), asked, False, None)
     columns = [
         records_of(column, kind) for column, (_, kind) in zip(arrays(batch).values(), kinds, strict=True)
     ]

@@ -1,12 +1,12 @@
 """Streams batches of a population in a reproducible order, from threads of the engine, resumable anywhere."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Never
 
 from dsrt_native import _native
 from dsrt_native.arguments import callback, refuse, whole
 from dsrt_native.batch import Batch, arrays
-from dsrt_native.gather import Errors
+from dsrt_native.gather import Errors, Fields
 from dsrt_native.population import HasPopulation
 from dsrt_native.stream import Last, LoaderBase, LoaderStats, Order
 
@@ -31,8 +31,9 @@ class Loader(LoaderBase):
             ``"permuted"`` (each row once per epoch). By default weighted if the dataset has weights, else
             permuted.
         seed: 0 to 2^64-1. The order depends on nothing else.
-        fields: What a batch holds; see `Population.gather`. Of the built-ins, ``_row`` is the number of the
-            row in the dataset, ``_position`` the place in the stream, ``_seed`` a draw for that place.
+        fields: What a batch holds, and in which dtypes; see `Population.gather`. Of the built-ins, ``_row``
+            is the number of the row in the dataset, ``_position`` the place in the stream, ``_seed`` a draw
+            for that place.
         epoch_len: Positions of a window, over all ranks; the number of rows by default.
         last: The end of a window that `batch_size * world_size` does not divide: ``"drop"`` it, ``"pad"`` the
             batch from the window's start (``_valid`` says where), or hand out a ``"short"`` batch (one rank
@@ -61,7 +62,7 @@ class Loader(LoaderBase):
         *,
         order: Order | None = None,
         seed: int = 0,
-        fields: Iterable[str] | None = None,
+        fields: Fields | None = None,
         epoch_len: int | None = None,
         last: Last | None = None,
         rank: int = 0,

@@ -12,8 +12,9 @@ from dsrt_native.batch import Batch
 from dsrt_native.cache import Cache
 from dsrt_native.columns import check_names_of, columns_of, weights_of
 from dsrt_native.field import FieldInfo
-from dsrt_native.gather import Errors, Rows, batch_of, integers_of, item_of, names_of, rows_of
+from dsrt_native.gather import Errors, Fields, Rows, asked_of, batch_of, integers_of, item_of, masks, rows_of
 from dsrt_native.iteration import samples_of
+from dsrt_native.out import Out, batch_in
 
 __all__ = ["HasPopulation", "Population"]
 
@@ -145,24 +146,46 @@ class Population:
         """A digest of the weights as 64 hex digits, or None if there are none."""
         return self._native.weights_digest()
 
-    def gather(self, rows: Rows, fields: Iterable[str] | None = None, *, errors: Errors = "raise") -> Batch:
+    def gather(
+        self, rows: Rows, fields: Fields | None = None, *, out: Out | None = None, errors: Errors = "raise"
+    ) -> Batch:
         """Return the samples at `rows` as a batch, gathered in one native call without the GIL.
 
         Args:
             rows: A slice, or a list or 1-D array of integers; negative ones count from the end.
             fields: What the batch holds: payload fields, metadata columns, extra columns and the built-ins
                 ``_row``, ``_position`` (the row here), ``_seed``, ``_valid``, ``cache_id``, ``sample_id`` and
-                ``weight``. All but the built-ins by default.
+                ``weight``. All but the built-ins by default. A mapping says the dtypes to deliver, too, None
+                for the stored one: ``{"tokens": "int64", "image": None}``. Elements are widened while they
+                are read, and only to a type that holds every value of the stored one: bool and integers to
+                integers; integers of 8 bits to float16, bfloat16, float32 and float64, of 16 bits to float32
+                and float64, of 32 bits to float64; floats to wider floats; complex64 to complex128. Dense and
+                ragged fields and columns of numbers can be widened; text, bytes, times and the built-ins come
+                in one way only.
+            out: Where the batch lies; memory of the engine's by default. Either a dict with an array for each
+                column, C-contiguous, writable and of exactly its dtype and shape ``[rows, ...]``; the batch
+                holds these very arrays (and a new ``_valid``, where that comes by itself and is not among
+                them). Columns that are no arrays (ragged, text, bytes and strings) cannot be given so. Or a
+                function, which is called once with the size of the whole batch in bytes, and returns an
+                object with a writable buffer of exactly that size at an address that is a multiple of 64; the
+                arrays of the batch view it. After an error, what the memory holds means nothing.
             errors: ``"mask"`` delivers a damaged record as zero or empty, and ``_valid`` says which rows are
                 whole.
 
         Raises:
             DataError: A record is damaged; the message names cache, field, shard and sample.
-            SchemaError: A name is unknown; the message lists what there is.
+            SchemaError: A name is unknown, and the message lists what there is; or not every value could be
+                delivered as the dtype that is asked for, and the message lists those that are possible.
             IndexError: A row is out of range.
-            ValueError: A numeric or temporal column holds a null among the rows.
+            ValueError: A numeric or temporal column holds a null among the rows. An array of `out` does not
+                fit or shares memory with another, or what its function returned does not fit. Arrays are
+                compared before anything is read.
+            Exception: What the function of `out` raises.
         """
-        return batch_of(self._native, rows_of(rows, len(self), "row"), names_of(fields), errors)
+        places, asked, mask = rows_of(rows, len(self), "row"), asked_of(fields), masks(errors)
+        if out is None:
+            return batch_of(self._native, places, asked, mask)
+        return batch_in(out, self._native, places, asked, mask)
 
     def ids(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the identities of the samples at `rows`: cache_id and sample_id, int64 ``[rows]`` each.

@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self, TypeAlias
@@ -15,7 +15,7 @@ from dsrt_native import _native
 from dsrt_native.arguments import whole, word
 from dsrt_native.batch import Batch
 from dsrt_native.columns import weights_of
-from dsrt_native.gather import Errors, masks, names_of
+from dsrt_native.gather import Errors, Fields, asked_of, masks
 from dsrt_native.population import HasPopulation, Population
 from dsrt_native.threads import default_threads
 
@@ -67,7 +67,7 @@ class LoaderBase:
         *,
         order: Order | None,
         seed: int,
-        fields: Iterable[str] | None,
+        fields: Fields | None,
         epoch_len: int | None,
         last: Last | None,
         threads: int | None,
@@ -91,7 +91,7 @@ class LoaderBase:
             whole("batch_size", batch_size, 1),
             order=word("order", order, ("sequential", "uniform", "weighted", "permuted")),
             seed=whole("seed", seed, 0, 2**64 - 1),
-            fields=names_of(fields),
+            fields=asked_of(fields),
             epoch_len=None if epoch_len is None else whole("epoch_len", epoch_len, 1),
             last=word("last", last, ("drop", "pad", "short")),
             threads=default_threads() if threads is None else whole("threads", threads, 1, 1024),

@@ -1,12 +1,12 @@
 """The loader of dsrt-native, delivering tensors on every rank of a distributed job."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Never
 
 from dsrt_native import HasPopulation, _native
 from dsrt_native.arguments import callback, refuse
 from dsrt_native.batch import Batch, arrays
-from dsrt_native.gather import Errors
+from dsrt_native.gather import Errors, Fields
 from dsrt_native.stream import Last, LoaderBase, Order
 from dsrt_native.threads import default_threads
 from dsrt_torch import memory, ranks
@@ -37,7 +37,9 @@ class Loader(LoaderBase):
         fields: What a batch holds: names of payload fields, metadata and extra columns, and the built-ins
             ``_row`` (the row's number in the dataset), ``_position`` (its place in the stream), ``_seed`` (a
             number drawn for that place), ``_valid``, ``cache_id``, ``sample_id`` and ``weight``. None: all
-            fields and columns.
+            fields and columns. A mapping says the dtypes to deliver, too, None for the stored one: tokens
+            stored as uint16 come ready for an embedding with ``{"tokens": "int64"}``. Only types that hold
+            every value are possible; see `dsrt_native.Population.gather`.
         epoch_len: Samples per epoch over all ranks; the number of rows by default.
         last: What happens to the end of an epoch that fills no step: ``"drop"``, ``"pad"`` (with ``_valid``
             False) or ``"short"`` (one rank only). By default drop, and for the sequential order short on one
@@ -55,7 +57,7 @@ class Loader(LoaderBase):
             overlaps with the program. Without a CUDA device it warns and they stay pageable.
 
     Raises:
-        SchemaError: `fields` names something that is not there.
+        SchemaError: `fields` names something that is not there, or a dtype that could not hold every value.
         ValueError: Another argument cannot be used, alone or with this dataset.
         TypeError: An argument has another type.
     """
@@ -67,7 +69,7 @@ class Loader(LoaderBase):
         *,
         order: Order | None = None,
         seed: int = 0,
-        fields: Iterable[str] | None = None,
+        fields: Fields | None = None,
         epoch_len: int | None = None,
         last: Last | None = None,
         rank: int | None = None,

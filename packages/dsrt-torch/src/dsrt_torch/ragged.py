@@ -21,7 +21,7 @@ class RaggedArray(NamedTuple):
     of one axis.
 
     Attributes:
-        values: All elements on one axis, of the field's dtype; record i is
+        values: All elements on one axis, of the dtype stored or asked for; record i is
             ``values[offsets[i]:offsets[i + 1]]``.
         offsets: int64, samples + 1 places, counted in elements, from 0.
         shapes: int64, ``[samples, ndim]``; None where records have one axis, whose length offsets tell.

@@ -10,7 +10,6 @@ from torch import Tensor
 
 import dsrt_native
 from dsrt_native import _native
-from dsrt_torch.memory import pinned
 from dsrt_torch.ragged import RaggedArray
 
 __all__ = ["converted", "tensors", "to_torch"]
@@ -67,9 +66,6 @@ def converted(batch: Mapping[str, Any], finish: Callable[[Tensor], Tensor]) -> d
 
 def _column(batch: _native.Batch, place: int, name: str, layout: tuple[Any, ...]) -> Any:
     match layout:
-        case ("dense", "date", shape, at):
-            days = _part(batch, torch.int32, shape, at).long()
-            return days if batch.memory is None else pinned(days)
         case ("dense", element, shape, at):
             as_int64 = name == "_seed" or element.startswith(("datetime64", "timedelta64"))
             return _part(batch, torch.int64 if as_int64 else _DTYPES[element], shape, at)

@@ -156,7 +156,17 @@ impl ColumnType {
         }
     }
 
-    /// What an array of its values holds; none for strings, which are no array.
+    /// What its values are stored as; none for strings, which have no width.
+    pub const fn stored(self) -> Option<DType> {
+        match self {
+            Self::Number(dtype) => Some(dtype),
+            Self::Date => Some(DType::Int32),
+            Self::Timestamp(..) | Self::Duration(_) => Some(DType::Int64),
+            Self::String | Self::Binary => None,
+        }
+    }
+
+    /// What an array of its values in a batch holds; none for strings, which are no array.
     pub const fn element(self) -> Option<Element> {
         match self {
             Self::Number(dtype) => Some(Element::Plain(dtype)),
@@ -232,7 +242,7 @@ impl ColumnType {
 pub enum Element {
     /// An element type that payload fields have, too.
     Plain(DType),
-    /// int32 days.
+    /// int64 days since 1970.
     Date,
     /// int64 units since 1970.
     Timestamp(TimeUnit),
@@ -241,13 +251,17 @@ pub enum Element {
 }
 
 impl Element {
+    /// The type of the numbers that stand for them.
+    pub const fn dtype(self) -> DType {
+        match self {
+            Self::Plain(dtype) => dtype,
+            Self::Date | Self::Timestamp(_) | Self::Duration(_) => DType::Int64,
+        }
+    }
+
     /// Bytes of one element.
     pub const fn size(self) -> usize {
-        match self {
-            Self::Plain(dtype) => dtype.size(),
-            Self::Date => 4,
-            Self::Timestamp(_) | Self::Duration(_) => 8,
-        }
+        self.dtype().size()
     }
 }
 

@@ -101,11 +101,11 @@ fn misplaced() -> Error {
     Error::new(Kind::Internal, "the offsets of a batch's strings lead outside their bytes")
 }
 
-/// A dtype of the format, or what NumPy calls the unit of a time; `date` has no NumPy type of its width.
-fn element_name(element: Element) -> String {
+/// A dtype of the format, or what NumPy calls a count of days or of another unit.
+pub fn element_name(element: Element) -> String {
     match element {
         Element::Plain(dtype) => dtype.name().into(),
-        Element::Date => "date".into(),
+        Element::Date => "datetime64[D]".into(),
         Element::Timestamp(unit) => format!("datetime64[{}]", unit.name()),
         Element::Duration(unit) => format!("timedelta64[{}]", unit.name()),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryViewArray, BooleanArray, StringViewArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use dsrt_core::dtype::{ColumnType, DType, Element};
+use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::{Error, Kind};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -58,7 +58,7 @@ fn array(kind: ColumnType, bytes: Vec<u8>) -> dsrt_core::Result<ArrayRef> {
     if kind == ColumnType::Number(DType::Bool) {
         return Ok(Arc::new(BooleanArray::from_iter(bytes.iter().map(|byte| Some(*byte != 0)))));
     }
-    let wide = kind.element().map_or(1, Element::size);
+    let wide = kind.stored().map_or(1, DType::size);
     let values = ArrayData::builder(kind.arrow()).len(bytes.len() / wide).add_buffer(Buffer::from_vec(bytes));
     let data = values.align_buffers(true).build();
     data.map(make_array).map_err(|error| Error::new(Kind::Internal, format!("a column of {}: {error}", kind.name())))

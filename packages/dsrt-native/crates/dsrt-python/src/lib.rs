@@ -1,5 +1,6 @@
 //! The extension module `dsrt_native._native`: registers the bindings, one file per concept of the core.
 
+mod arrays;
 mod arrow;
 mod batch;
 mod cache;
@@ -18,6 +19,7 @@ mod state;
 mod table;
 mod train;
 mod verify;
+mod wanted;
 mod writer;
 
 use pyo3::prelude::*;

@@ -22,6 +22,7 @@ use crate::memory::{PythonMemory, View, numbers};
 use crate::order::order_named;
 use crate::population::PyPopulation;
 use crate::state::{state_dict, state_of};
+use crate::wanted::{Asked, wanted};
 
 /// How long a wait for a batch goes on before signals are looked at.
 const SLICE: Duration = Duration::from_millis(20);
@@ -67,7 +68,7 @@ impl PyLoader {
         batch_size: u64,
         order: Option<&str>,
         seed: u64,
-        fields: Option<Vec<String>>,
+        fields: Option<Vec<Asked>>,
         epoch_len: Option<u64>,
         last: Option<&str>,
         threads: usize,
@@ -79,13 +80,13 @@ impl PyLoader {
         let order = order.map(|name| order_named(py, name)).transpose()?;
         let on_damage = if mask { OnDamage::Mask } else { OnDamage::Raise };
         let memory: Arc<dyn Allocator> = match allocate {
-            Some(function) => Arc::new(PythonMemory(function)),
+            Some(function) => Arc::new(PythonMemory::new(function)),
             None => Arc::new(Pool),
         };
         let population = population.get().0.clone();
         let last = last.map(last_named).transpose();
         detached(py, || {
-            let last = last?;
+            let (last, fields) = (last?, wanted(fields)?);
             let options =
                 Options { order, seed, batch_size, epoch_len, last, fields, threads, prefetch, max_bytes, on_damage };
             Loader::new(population, options, memory)

@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::ffi::c_int;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dsrt_core::batch::{ALIGNMENT, Allocator, Buffer, Span};
 use dsrt_core::{Error, Kind, Result};
 use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -142,27 +143,48 @@ pub fn numbers_mut(buffer: &PyBuffer<i64>, write: impl FnOnce(&mut [u64])) -> Re
 }
 
 /// Gets the memory of batches from a Python function: size in bytes -> an object with a writable buffer.
-pub struct PythonMemory(pub Py<PyAny>);
+pub struct PythonMemory {
+    function: Py<PyAny>,
+    /// What was raised where memory was asked for.
+    raised: Mutex<Option<PyErr>>,
+}
 
 impl Allocator for PythonMemory {
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
         // A thread of ours may ask while the interpreter is going away; then nobody waits for the batch.
-        Python::try_attach(|py| self.ask(py, bytes).map_err(|error| refused(py, &error)))
+        Python::try_attach(|py| self.ask(py, bytes).map_err(|error| self.refused(py, error)))
             .unwrap_or_else(|| Err(Error::new(Kind::State, "the interpreter is shutting down")))
     }
 }
 
 impl PythonMemory {
+    pub fn new(function: Py<PyAny>) -> Self {
+        Self { function, raised: Mutex::new(None) }
+    }
+
+    /// What was raised where memory was asked for, if something was.
+    pub fn into_raised(self) -> Option<PyErr> {
+        self.raised.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refused(&self, py: Python<'_>, raised: PyErr) -> Error {
+        let kind = if raised.is_instance_of::<PyMemoryError>(py) { Kind::Memory } else { Kind::Value };
+        let error = Error::new(kind, format!("memory for a batch: {raised}"));
+        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+        error
+    }
+
     fn ask(&self, py: Python<'_>, bytes: usize) -> PyResult<Box<dyn Buffer>> {
-        let object = self.0.bind(py).call1((bytes,))?;
+        let object = self.function.bind(py).call1((bytes,))?;
         let buffer = PyBuffer::<u8>::get(&object)?;
         let found = buffer.as_slice_ptr().filter(|found| {
-            !buffer.readonly() && found.len() == bytes && found.cast::<u8>().addr().get().is_multiple_of(ALIGNMENT)
+            let is_aligned = bytes == 0 || found.cast::<u8>().addr().get().is_multiple_of(ALIGNMENT);
+            !buffer.readonly() && found.len() == bytes && is_aligned
         });
         let Some(found) = found else {
-            return Err(pyo3::exceptions::PyValueError::new_err(format!(
-                "the allocator gave a buffer of {} bytes at {:p} (read-only: {}); expected {bytes} contiguous writable \
-                 bytes, aligned to {ALIGNMENT}",
+            return Err(PyValueError::new_err(format!(
+                "the function that lends memory gave a buffer of {} bytes at {:p} (read-only: {}); expected {bytes} \
+                 contiguous writable bytes, aligned to {ALIGNMENT}",
                 buffer.len_bytes(),
                 buffer.buf_ptr(),
                 buffer.readonly()
@@ -170,11 +192,6 @@ impl PythonMemory {
         };
         Ok(Box::new(PythonBuffer { bytes: Bytes(found), object: object.unbind(), _held: buffer }))
     }
-}
-
-fn refused(py: Python<'_>, error: &PyErr) -> Error {
-    let kind = if error.is_instance_of::<pyo3::exceptions::PyMemoryError>(py) { Kind::Memory } else { Kind::Value };
-    Error::new(kind, format!("memory for a batch: {error}"))
 }
 
 /// Memory of a Python object. The held buffer keeps it in place.

@@ -1,23 +1,29 @@
 //! Populations: rows over caches.
 
+use dsrt_core::batch::Allocator;
 use dsrt_core::format::checksum::hex;
 use dsrt_core::pool::Pool;
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyMemoryView;
+use pyo3::types::{PyMemoryView, PyTuple};
 
+use crate::arrays::Arrays;
 use crate::arrow::import_table;
-use crate::batch::PyBatch;
+use crate::batch::{PyBatch, element_name};
 use crate::cache::{FieldDescription, PyCache, field_description};
 use crate::column::named_columns;
-use crate::error::detached;
-use crate::memory::{View, numbers};
+use crate::error::{attached, detached};
+use crate::memory::{PythonMemory, View, numbers};
+use crate::wanted::{Asked, wanted};
 
 /// Rows over caches.
 #[pyclass(frozen, name = "Population", module = "dsrt_native._native")]
 pub struct PyPopulation(pub Population);
+
+/// The name of a column; the elements and the shape that a sample has of it.
+type DenseColumn<'py> = (String, Option<(String, Bound<'py, PyTuple>)>);
 
 #[pymethods]
 impl PyPopulation {
@@ -68,10 +74,10 @@ impl PyPopulation {
         &self,
         py: Python<'_>,
         row: u64,
-        names: Option<Vec<String>>,
+        fields: Option<Vec<Asked>>,
     ) -> PyResult<Vec<(String, &'static str)>> {
         detached(py, || {
-            let projection = self.0.project(names.as_deref(), false)?;
+            let projection = self.0.project(wanted(fields)?.as_deref(), false)?;
             let fields = self.0.fields();
             let state = |name: &str| -> dsrt_core::Result<&'static str> {
                 // Payload is read whatever state the metadata are in.
@@ -84,17 +90,58 @@ impl PyPopulation {
         })
     }
 
-    fn check(&self, py: Python<'_>, names: Vec<String>) -> PyResult<()> {
-        detached(py, || self.0.project(Some(&names), false).map(drop))
+    fn check(&self, py: Python<'_>, fields: Vec<Asked>) -> PyResult<()> {
+        detached(py, || self.0.project(wanted(Some(fields))?.as_deref(), false).map(drop))
     }
 
-    fn gather(&self, py: Python<'_>, rows: PyBuffer<u64>, names: Option<Vec<String>>, mask: bool) -> PyResult<PyBatch> {
-        let on_damage = if mask { OnDamage::Mask } else { OnDamage::Raise };
+    /// The names of a batch's columns, each with the elements and the shape that a sample has; None where that differs.
+    fn dense<'py>(&self, py: Python<'py>, fields: Option<Vec<Asked>>, mask: bool) -> PyResult<Vec<DenseColumn<'py>>> {
+        let projection = detached(py, || self.0.project(wanted(fields)?.as_deref(), mask))?;
+        let described = projection.columns().iter().map(|(name, source)| {
+            let name = name.as_ref().to_owned();
+            let Some((element, shape)) = source.dense() else { return Ok((name, None)) };
+            Ok((name, Some((element_name(element), PyTuple::new(py, shape)?))))
+        });
+        described.collect()
+    }
+
+    /// A batch in memory of the engine's, or in what a function gives.
+    fn gather(
+        &self,
+        py: Python<'_>,
+        rows: PyBuffer<u64>,
+        fields: Option<Vec<Asked>>,
+        mask: bool,
+        allocate: Option<Py<PyAny>>,
+    ) -> PyResult<PyBatch> {
+        let lent = allocate.map(PythonMemory::new);
         let batch = detached(py, || {
-            let projection = self.0.project(names.as_deref(), mask)?;
-            self.0.gather(&projection, &numbers(&rows)?, &Pool, on_damage)
-        })?;
-        Ok(PyBatch::new(batch))
+            let projection = self.0.project(wanted(fields)?.as_deref(), mask)?;
+            let memory: &dyn Allocator = lent.as_ref().map_or(&Pool, |lent| lent);
+            self.0.gather(&projection, &numbers(&rows)?, memory, on_damage(mask))
+        });
+        match lent.and_then(PythonMemory::into_raised) {
+            Some(raised) => Err(raised),
+            None => batch.map(PyBatch::new),
+        }
+    }
+
+    /// A batch in arrays, one for each of its columns, which are all dense.
+    fn gather_into(
+        &self,
+        py: Python<'_>,
+        rows: PyBuffer<u64>,
+        fields: Option<Vec<Asked>>,
+        mask: bool,
+        arrays: Vec<PyBuffer<u8>>,
+    ) -> PyResult<()> {
+        let outs = attached(py, || Arrays::new(&arrays))?;
+        detached(py, || {
+            let projection = self.0.project(wanted(fields)?.as_deref(), mask)?;
+            // A copy: the rows may lie in one of the arrays.
+            let rows = numbers(&rows)?;
+            outs.write(|outs| self.0.gather_into(&projection, &rows, outs, on_damage(mask)))
+        })
     }
 
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyMemoryView>>> {
@@ -114,6 +161,10 @@ impl PyPopulation {
         let digest = detached(py, || self.0.weights_digest())?;
         Ok(digest.map(|digest| hex(&digest)))
     }
+}
+
+fn on_damage(mask: bool) -> OnDamage {
+    if mask { OnDamage::Mask } else { OnDamage::Raise }
 }
 
 fn opened(caches: &[PyRef<'_, PyCache>]) -> Vec<Cache> {

@@ -4,6 +4,7 @@ use super::plan::{Last, POSITION_LIMIT};
 use crate::error::{Error, Kind, Result};
 use crate::order::Order;
 use crate::read::OnDamage;
+use crate::rows::Wanted;
 
 /// What a loader is asked for.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub struct Options {
     /// None: short for the sequential order on one rank, pad for it on several, drop for the other orders.
     pub last: Option<Last>,
     /// What a batch holds; None for all fields and columns.
-    pub fields: Option<Vec<String>>,
+    pub fields: Option<Vec<Wanted>>,
     /// Threads that gather, at least 1.
     pub threads: usize,
     /// Batches that are gathered ahead, at least 1.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::batch::{Allocator, Batch, Column, Layout, Spans};
 use crate::copy::settle;
+use crate::dtype::Element;
 use crate::error::{Error, Kind, Result};
 
 /// The column that says which samples of a batch are neither padding nor damaged.
@@ -54,6 +55,10 @@ impl Rows<'_> {
 
 /// A column that can be gathered.
 pub trait Source: Send + Sync {
+    /// The elements and the shape of what each sample has in a batch, where that is the same for all. None for what is
+    /// ragged or a string.
+    fn dense(&self) -> Option<(Element, Box<[u64]>)>;
+
     /// Checks all that must be checked before memory is asked for, and reserves the column's spans.
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>>;
 }
@@ -85,8 +90,22 @@ pub struct Damage {
 }
 
 impl Damage {
-    fn new(on: OnDamage) -> Self {
+    pub(super) fn new(on: OnDamage) -> Self {
         Self { on, column: 0, found: BTreeMap::new() }
+    }
+
+    /// From now on, that column is gathered.
+    pub(super) fn begin(&mut self, column: usize) {
+        self.column = column;
+    }
+
+    /// Makes the flags of samples false that are damaged in any column.
+    pub(super) fn mark(&self, flags: &mut [u8]) {
+        for (_, place) in self.found.keys() {
+            if let Some(flag) = flags.get_mut(*place) {
+                *flag = 0;
+            }
+        }
     }
 
     /// Reports a problem with the sample at `place` in the batch, in the column being gathered. Gives the error back
@@ -131,7 +150,7 @@ pub fn gather(
     let mut spans = Spans::default();
     let mut plans = Vec::with_capacity(columns.len());
     for (column, (_, source)) in columns.iter().enumerate() {
-        damage.column = column;
+        damage.begin(column);
         plans.push(source.plan(rows, &mut spans, &mut damage)?);
     }
     let mut buffer = memory.allocate(spans.total())?;
@@ -139,7 +158,7 @@ pub fn gather(
     let settled = Settled;
     let mut filled = Vec::with_capacity(columns.len());
     for (column, ((name, _), plan)) in columns.iter().zip(plans).enumerate() {
-        damage.column = column;
+        damage.begin(column);
         let layout = plan.fill(buffer.bytes_mut(), &mut damage, threads)?;
         filled.push(Column { name: name.clone(), layout });
     }
@@ -153,7 +172,7 @@ pub fn gather(
 }
 
 /// Settles what columns wrote past the caches, when it is dropped.
-struct Settled;
+pub(super) struct Settled;
 
 impl Drop for Settled {
     fn drop(&mut self) {
@@ -179,12 +198,7 @@ fn mark(valid: &Column, buffer: &mut [u8], damage: &Damage) -> Result<()> {
     let Layout::Dense { values, .. } = valid.layout else {
         return Err(Error::new(Kind::Internal, "the column _valid is not dense"));
     };
-    let flags = values.of_mut(buffer)?;
-    for (_, place) in damage.found.keys() {
-        if let Some(flag) = flags.get_mut(*place) {
-            *flag = 0;
-        }
-    }
+    damage.mark(values.of_mut(buffer)?);
     Ok(())
 }
 
@@ -192,7 +206,7 @@ fn mark(valid: &Column, buffer: &mut [u8], damage: &Damage) -> Result<()> {
 mod tests {
     use super::*;
     use crate::batch::{Buffer, Heap, Span};
-    use crate::dtype::{DType, Element};
+    use crate::dtype::DType;
 
     /// One byte a sample: its number, or a breach of rule `self.1` at the samples of `self.0`.
     struct Bytes(Vec<u64>, u16);
@@ -200,6 +214,10 @@ mod tests {
     struct PlannedBytes<'a>(&'a Bytes, Rows<'a>, Span);
 
     impl Source for Bytes {
+        fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+            Some((Element::Plain(DType::UInt8), [].into()))
+        }
+
         fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
             Ok(Box::new(PlannedBytes(self, *rows, spans.reserve(rows.len() as u64)?)))
         }
@@ -226,6 +244,10 @@ mod tests {
     struct PlannedValid<'a>(Rows<'a>, Span);
 
     impl Source for Valid {
+        fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+            Some((Element::Plain(DType::Bool), [].into()))
+        }
+
         fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
             Ok(Box::new(PlannedValid(*rows, spans.reserve(rows.len() as u64)?)))
         }

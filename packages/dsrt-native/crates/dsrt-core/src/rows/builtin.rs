@@ -31,6 +31,18 @@ pub(super) enum BuiltIn {
 pub const NAMES: [&str; 7] = ["_row", "_position", "_seed", VALID, "cache_id", "sample_id", "weight"];
 
 impl BuiltIn {
+    /// Refuses any other type than the column's: `_valid` is a truth value, and nothing is wider than the others.
+    pub fn check(&self, name: &str, dtype: Option<DType>) -> Result<()> {
+        let own = self.dtype();
+        match dtype.filter(|dtype| *dtype != own) {
+            None => Ok(()),
+            Some(other) => {
+                let message = format!("fields= asks for {name} as {}, and it is always {}", other.name(), own.name());
+                Err(Error::new(Kind::Schema, message))
+            }
+        }
+    }
+
     fn dtype(&self) -> DType {
         match self {
             Self::Row | Self::Position | Self::CacheId(_) | Self::SampleId => DType::Int64,
@@ -58,6 +70,10 @@ impl BuiltIn {
 }
 
 impl Source for BuiltIn {
+    fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+        Some((Element::Plain(self.dtype()), [].into()))
+    }
+
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let values = spans.reserve(rows.len() as u64 * self.dtype().size() as u64)?;
         Ok(Box::new(Known { column: self, rows: *rows, values }))

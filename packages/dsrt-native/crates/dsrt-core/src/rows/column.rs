@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, BinaryViewArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit as Unit};
 
-use crate::dtype::{ColumnType, Element};
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata;
 
@@ -118,7 +118,7 @@ fn large(ends: &arrow_buffer::OffsetBuffer<i64>, values: &Buffer) -> Values {
 }
 
 fn fixed(array: &ArrayRef, kind: ColumnType) -> Result<Values> {
-    let width = kind.element().map_or(1, Element::size);
+    let width = kind.stored().map_or(1, DType::size);
     let data = array.to_data();
     let (from, len) = (data.offset() * width, data.len() * width);
     match data.buffers() {

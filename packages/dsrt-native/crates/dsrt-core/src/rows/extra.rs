@@ -4,24 +4,44 @@ use std::sync::Arc;
 
 use super::column::Column;
 use crate::batch::{Layout, Span, Spans, fill_offsets};
-use crate::dtype::{ColumnType, Element};
+use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
+use crate::read::widen::Numeric;
 use crate::read::{Damage, Planned, Rows, Source};
 
 /// Gathers one extra column.
 pub(super) struct ExtraSource {
-    pub name: Arc<str>,
-    pub column: Arc<Column>,
+    name: Arc<str>,
+    column: Arc<Column>,
+    /// None for strings.
+    numeric: Option<Numeric>,
+}
+
+impl ExtraSource {
+    /// The column of that name, its numbers delivered as `dtype`, if it is given. An error if it has none, or they could
+    /// lose their value.
+    pub fn new(name: &str, column: Arc<Column>, dtype: Option<DType>) -> Result<Self> {
+        let (name, kind) = (name.into(), column.kind());
+        let numeric = match dtype {
+            Some(dtype) => Some(Numeric::widened(kind, dtype).map_err(|error| error.in_field(&name))?),
+            None => Numeric::of(kind),
+        };
+        Ok(Self { name, column, numeric })
+    }
 }
 
 impl Source for ExtraSource {
+    fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+        self.numeric.map(|numeric| (numeric.element, [].into()))
+    }
+
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let (column, rows) = (&*self.column, rows.rows);
-        match column.kind().element() {
-            Some(element) => {
+        match self.numeric {
+            Some(numeric) => {
                 check_nulls(column, rows).map_err(|error| error.in_field(&self.name))?;
-                let values = spans.reserve(rows.len() as u64 * element.size() as u64)?;
-                Ok(Box::new(Numbers { column, rows, element, values }))
+                let values = spans.reserve(rows.len() as u64 * numeric.element.size() as u64)?;
+                Ok(Box::new(Numbers { column, rows, numeric, values }))
             }
             None => {
                 let strings = strings(column, rows)?;
@@ -60,16 +80,18 @@ pub(super) fn null_error(count: u64, first: u64) -> Error {
 struct Numbers<'a> {
     column: &'a Column,
     rows: &'a [u64],
-    element: Element,
+    numeric: Numeric,
     values: Span,
 }
 
 impl Planned for Numbers<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
-        let Self { column, rows, element, values } = *self;
-        for (to, row) in values.of_mut(buffer)?.chunks_exact_mut(element.size()).zip(rows) {
+        let Self { column, rows, numeric: Numeric { element, widening }, values } = *self;
+        let place = values.of_mut(buffer)?;
+        for (to, row) in widening.stored_part(place).chunks_exact_mut(widening.stored().size()).zip(rows) {
             to.copy_from_slice(bytes(column, *row)?);
         }
+        widening.widen(place);
         Ok(Layout::Dense { element, shape: [rows.len() as u64].into(), values })
     }
 }

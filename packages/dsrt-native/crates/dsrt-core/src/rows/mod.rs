@@ -15,5 +15,5 @@ mod weights;
 pub use builtin::NAMES as BUILT_IN;
 pub use column::Column;
 pub use population::{Places, Population};
-pub use projection::Projection;
+pub use projection::{Projection, Wanted};
 pub use weights::Weights;

@@ -17,7 +17,7 @@ use crate::batch::{Allocator, Batch};
 use crate::error::{Error, Kind, Result};
 use crate::format::names::is_column_name;
 use crate::lists::List;
-use crate::read::{Cache, Id, OnDamage, Rows, gather};
+use crate::read::{Cache, Id, OnDamage, Rows, gather, gather_into};
 
 /// The extra columns, and the place of each by its name.
 #[derive(Default)]
@@ -170,6 +170,21 @@ impl Population {
             on_damage,
             THREADS,
         )
+    }
+
+    /// Gathers `rows` into memory that is there: see [`gather_into`].
+    pub fn gather_into(
+        &self,
+        projection: &Projection,
+        rows: &[u64],
+        outs: &mut [&mut [u8]],
+        on_damage: OnDamage,
+    ) -> Result<()> {
+        let ids = self.row_ids(rows)?;
+        let valid = vec![true; rows.len()];
+        let all = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0 };
+        gather_into(projection.columns(), &all, outs, on_damage, THREADS)
+            .map_err(|error| self.place(error, projection, &ids))
     }
 
     /// Gathers a batch of a stream with up to `threads` threads.

@@ -6,11 +6,26 @@ use super::builtin::{self, BuiltIn};
 use super::extra::{ExtraSource, null_error, takes_nulls};
 use super::population::Population;
 use super::stored;
-use crate::dtype::ColumnType;
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
 use crate::read::gather::VALID;
 use crate::read::{Cache, PayloadSource, Source};
+
+/// A column that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The type that its elements are delivered as, which holds every value of theirs; None for that which they have.
+    pub dtype: Option<DType>,
+}
+
+impl From<&str> for Wanted {
+    fn from(name: &str) -> Self {
+        Self { name: name.into(), dtype: None }
+    }
+}
 
 /// Columns of a batch, in order.
 pub struct Projection {
@@ -49,33 +64,34 @@ impl Population {
         Ok(columns)
     }
 
-    /// The columns of those names; of None all payload fields, stored columns and extra columns that every cache has.
+    /// The columns that are asked for; of None all payload fields, stored columns and extra columns that every cache has.
     /// `with_valid` adds `_valid` where it is not among them.
-    pub fn project(&self, names: Option<&[String]>, with_valid: bool) -> Result<Projection> {
-        let mut wanted: Vec<Arc<str>> = match names {
-            Some(names) => names.iter().map(|name| name.as_str().into()).collect(),
+    pub fn project(&self, wanted: Option<&[Wanted]>, with_valid: bool) -> Result<Projection> {
+        let mut wanted: Vec<Wanted> = match wanted {
+            Some(wanted) => wanted.into(),
             None => {
                 let fields = self.fields().into_iter().map(|field| field.name.clone());
-                fields.chain(self.columns()?.into_iter().map(|(name, _)| name)).collect()
+                let names = fields.chain(self.columns()?.into_iter().map(|(name, _)| name));
+                names.map(|name| Wanted { name, dtype: None }).collect()
             }
         };
-        let mut sorted: Vec<_> = wanted.iter().collect();
+        let mut sorted: Vec<_> = wanted.iter().map(|wanted| &wanted.name).collect();
         sorted.sort_unstable();
         let pairs = sorted.iter().zip(sorted.iter().skip(1));
         if let Some((twice, _)) = pairs.into_iter().find(|(a, b)| a == b) {
             return Err(Error::new(Kind::Schema, format!("{twice:?} is asked for twice")));
         }
-        if with_valid && !wanted.iter().any(|name| **name == *VALID) {
+        if with_valid && !wanted.iter().any(|wanted| *wanted.name == *VALID) {
             wanted.push(VALID.into());
         }
-        let columns = wanted.into_iter().map(|name| {
-            let source = self.source(&name)?;
+        let columns = wanted.into_iter().map(|Wanted { name, dtype }| {
+            let source = self.source(&name, dtype)?;
             Ok((name, source))
         });
         Ok(Projection { columns: columns.collect::<Result<_>>()? })
     }
 
-    fn source(&self, name: &str) -> Result<Box<dyn Source>> {
+    fn source(&self, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
         let built_in = match name {
             "_row" => BuiltIn::Row,
             "_position" => BuiltIn::Position,
@@ -86,20 +102,25 @@ impl Population {
             "weight" => BuiltIn::Weight(self.weights()?.cloned().ok_or_else(|| {
                 Error::new(Kind::Value, "\"weight\" is asked for, and the rows have no weights; set them first")
             })?),
-            _ => return self.data_source(name),
+            _ => return self.data_source(name, dtype),
         };
+        built_in.check(name, dtype)?;
         Ok(Box::new(built_in))
     }
 
-    fn data_source(&self, name: &str) -> Result<Box<dyn Source>> {
+    fn data_source(&self, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
         if let Some(column) = self.extra_column(name) {
-            return Ok(Box::new(ExtraSource { name: name.into(), column: column.clone() }));
+            return Ok(Box::new(ExtraSource::new(name, column.clone(), dtype)?));
         }
         if self.has_field(name) {
-            return Ok(Box::new(PayloadSource::new(self.caches().clone(), name)?));
+            let source = PayloadSource::new(self.caches().clone(), name)?;
+            return Ok(Box::new(match dtype {
+                Some(dtype) => source.delivered_as(dtype)?,
+                None => source,
+            }));
         }
         if stored::have_column(self.caches(), name)? {
-            return stored::source(self.caches(), name);
+            return stored::source(self.caches(), name, dtype);
         }
         let fields = self.fields().into_iter().map(|field| field.name.to_string());
         let columns = self.columns()?.into_iter().map(|(name, _)| name.to_string());

@@ -6,7 +6,7 @@ use super::extra::takes_nulls;
 use super::population::Population;
 use super::selection::Selection;
 use super::weights::{partial_message, paths};
-use crate::dtype::ColumnType;
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::format::names::is_column_name;
 use crate::read::{Cache, MetadataSource, Source, WEIGHT};
@@ -38,9 +38,13 @@ pub(super) fn columns(caches: &[Cache]) -> Result<Vec<(Arc<str>, ColumnType)>> {
     Ok(columns)
 }
 
-/// The column of that name, gathered.
-pub(super) fn source(caches: &Arc<[Cache]>, name: &str) -> Result<Box<dyn Source>> {
-    Ok(Box::new(MetadataSource::new(caches.clone(), name)?))
+/// The column of that name, gathered, and its numbers delivered as `dtype`, if it is given.
+pub(super) fn source(caches: &Arc<[Cache]>, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
+    let source = MetadataSource::new(caches.clone(), name)?;
+    Ok(Box::new(match dtype {
+        Some(dtype) => source.delivered_as(dtype)?,
+        None => source,
+    }))
 }
 
 /// The stored weight of each row; None if no cache that a row is of has weights. An error if some of these have and some

@@ -1,6 +1,6 @@
 //! What a writer is given for one sample, and whether it fits.
 
-use crate::dtype::{ColumnType, DType, Element};
+use crate::dtype::{ColumnType, DType};
 use crate::field::{Field, FieldKind};
 use crate::format::shard::record_bytes;
 
@@ -106,7 +106,7 @@ pub(super) fn value_problem(kind: ColumnType, value: Value<'_>) -> Option<String
 
 /// The little-endian bytes of a number in their first places, and how many they are. Zero for a null.
 pub(super) fn fixed_bytes(kind: ColumnType, value: Value<'_>) -> ([u8; 8], usize) {
-    let width = kind.element().map_or(0, Element::size);
+    let width = kind.stored().map_or(0, DType::size);
     let float = |v: f64| match kind {
         ColumnType::Number(DType::Float32) => u64::from((v as f32).to_bits()),
         _ => v.to_bits(),

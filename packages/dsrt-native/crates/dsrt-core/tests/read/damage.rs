@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use crate::support::{change, copy, example, gather_field, integers, records};
+use crate::support::{change, copy, example, gather_field, gather_wide, integers, records, widened};
 use dsrt_core::batch::{Batch, Layout};
 use dsrt_core::error::Place;
-use dsrt_core::read::{Cache, Io, OnDamage};
+use dsrt_core::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather_into};
 use dsrt_core::{Error, Kind, Result};
 
 const ALL: [u64; 5] = [0, 1, 2, 3, 4];
@@ -32,7 +32,7 @@ fn both(path: &Path, verify: bool) -> [Cache; 2] {
 }
 
 impl Damaged {
-    /// What both find, which is the same.
+    /// What both find, which is the same, and the same if elements are widened.
     fn gather(&self, field: &str, samples: &[u64], on: OnDamage) -> Result<Batch> {
         let mapped = gather_field(&self.cache, field, samples, on);
         let read = gather_field(&self.read, field, samples, on);
@@ -46,7 +46,26 @@ impl Damaged {
             (Err(mapped), Err(read)) => assert_eq!(seen(mapped), seen(read)),
             _ => panic!("{:?} and {:?}", mapped.err(), read.err()),
         }
+        for (cache, stored) in [(&self.cache, &mapped), (&self.read, &read)] {
+            if let Some(wide) = gather_wide(cache, field, samples, on) {
+                check_wide(cache, field, &wide, stored);
+            }
+        }
         mapped
+    }
+}
+
+fn check_wide(cache: &Cache, field: &str, wide: &Result<Batch>, stored: &Result<Batch>) {
+    let dtype = cache.manifest().fields.iter().find(|entry| *entry.field.name == *field).unwrap().field.dtype;
+    match (wide, stored) {
+        (Ok(wide), Ok(stored)) => {
+            let expected = records(stored).iter().map(|record| widened(dtype, record)).collect::<Vec<_>>();
+            assert_eq!(records(wide), expected);
+            let damaged = |batch: &Batch| batch.damaged.iter().map(|(place, e)| (*place, seen(e))).collect::<Vec<_>>();
+            assert_eq!(damaged(wide), damaged(stored));
+        }
+        (Err(wide), Err(stored)) => assert_eq!(seen(wide), seen(stored)),
+        _ => panic!("{:?} and {:?}", wide.as_ref().err(), stored.as_ref().err()),
     }
 }
 
@@ -221,6 +240,9 @@ fn a_large_batch_is_many_small_ones_whoever_fills_it() {
             let broken = damaged(true, &format!("fields/{field}/00001.shard"), |bytes| bytes[64] ^= change);
             let gather = |samples: &[u64]| gather_field(&broken.cache, field, samples, OnDamage::Mask).unwrap();
             let (few, all) = (gather(&order), gather(&many));
+            if let Some(wide) = gather_wide(&broken.cache, field, &many, OnDamage::Mask) {
+                check_wide(&broken.cache, field, &wide, &Ok(gather(&many)));
+            }
             assert!(records(&all).chunks(order.len()).all(|some| some == records(&few)), "{field}");
             let places = |batch: &Batch| batch.damaged.iter().map(|(place, _)| *place).collect::<Vec<_>>();
             let repeated =
@@ -229,5 +251,41 @@ fn a_large_batch_is_many_small_ones_whoever_fills_it() {
             let error = gather_field(&broken.cache, field, &many, OnDamage::Raise).err();
             assert_eq!(error.map(|error| error.place().sample), (change != 0).then_some(Some(3)), "{field}");
         }
+    }
+}
+
+#[test]
+fn memory_that_is_there_holds_what_a_batch_would_wherever_it_begins() {
+    let order = [4, 3, 0, 3, 2, 1];
+    for (on, change) in [(OnDamage::Raise, 0), (OnDamage::Mask, 0), (OnDamage::Mask, 1), (OnDamage::Raise, 1)] {
+        let broken = damaged(true, "fields/image/00001.shard", |bytes| bytes[64] ^= change);
+        let source = |name: &str| -> (std::sync::Arc<str>, Box<dyn Source>) {
+            (name.into(), Box::new(PayloadSource::new([broken.cache.clone()].into(), name).unwrap()))
+        };
+        let expected = broken.gather("image", &order, on);
+        let feat = records(&broken.gather("feat", &order, on).unwrap()).concat();
+        let ids: Vec<_> = order.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
+        let rows = Rows { ids: &ids, rows: &order, positions: &order, valid: &[true; 6], seed: 0 };
+        for skip in [0, 1, 7] {
+            let (mut image, mut other) = (vec![0xAA; 6 * 12 + 8], vec![0xAA; feat.len() + 8]);
+            let outs = &mut [&mut image[skip..][..6 * 12], &mut other[8 - skip..][..feat.len()]];
+            let found = gather_into(&[source("image"), source("feat")], &rows, outs, on, 2);
+            match &expected {
+                Ok(expected) => {
+                    found.unwrap();
+                    assert_eq!(
+                        (&image[skip..][..6 * 12], &other[8 - skip..][..feat.len()]),
+                        (&records(expected).concat()[..], &feat[..])
+                    );
+                }
+                Err(expected) => assert_eq!(seen(&found.unwrap_err()), seen(expected)),
+            }
+            assert_eq!((image[..skip].iter().chain(&image[skip + 6 * 12..])).filter(|byte| **byte != 0xAA).count(), 0);
+        }
+        let refused = |name: &str, bytes: usize| {
+            gather_into(&[source(name)], &rows, &mut [&mut vec![0; bytes]], OnDamage::Raise, 1).unwrap_err().kind()
+        };
+        assert_eq!((refused("feat", feat.len() - 1), refused("tokens", 8)), (Kind::Internal, Kind::Internal));
+        assert_eq!(gather_into(&[source("feat")], &rows, &mut [], on, 1).unwrap_err().kind(), Kind::Internal);
     }
 }

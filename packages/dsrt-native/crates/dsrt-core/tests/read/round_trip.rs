@@ -14,7 +14,7 @@ use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Value, Writer, Wri
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::support::{gather_field, gather_source, integers, records};
+use crate::support::{gather_field, gather_source, gather_wide, integers, records, widened};
 
 /// A field with a record, shape and bytes, for each sample.
 #[derive(Clone, Debug)]
@@ -131,6 +131,10 @@ proptest! {
             let batch = gather_field(cache, &format!("f{i}"), &order, OnDamage::Raise).unwrap();
             let expected = |sample: &u64| column.records[*sample as usize].clone();
             let (shapes, bytes): (Vec<_>, Vec<_>) = order.iter().map(expected).unzip();
+            if let Some(wide) = gather_wide(cache, &format!("f{i}"), &order, OnDamage::Raise) {
+                let expected = bytes.iter().map(|record| widened(column.field.dtype, record)).collect::<Vec<_>>();
+                prop_assert_eq!(records(&wide.unwrap()), expected);
+            }
             prop_assert_eq!(records(&batch), bytes);
             if let Layout::Ragged { ndim, shapes: Some(span), .. } = batch.columns[0].layout {
                 let found = integers(span.of(batch.buffer.bytes()).unwrap());

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use dsrt_core::Result;
 use dsrt_core::batch::{Batch, Heap, Layout};
+use dsrt_core::dtype::DType;
+use dsrt_core::field::FieldKind;
 use dsrt_core::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
 
 /// The example cache of that name, as the specification publishes it.
@@ -43,6 +45,42 @@ pub fn change(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
 pub fn gather_field(cache: &Cache, field: &str, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let source = PayloadSource::new([cache.clone()].into(), field)?;
     gather_source(field, Box::new(source), samples, on)
+}
+
+/// The same field, delivered as a wider type, if it has numbers that one of 64 bits holds.
+pub fn gather_wide(cache: &Cache, field: &str, samples: &[u64], on: OnDamage) -> Option<Result<Batch>> {
+    let number = cache.manifest().fields.iter().position(|entry| *entry.field.name == *field)?;
+    let field = &cache.manifest().fields[number].field;
+    let wide = match field.kind {
+        FieldKind::Dense(_) | FieldKind::Ragged(_) => wide(field.dtype)?,
+        _ => return None,
+    };
+    let source = PayloadSource::new([cache.clone()].into(), &field.name).and_then(|source| source.delivered_as(wide));
+    Some(source.and_then(|source| gather_source(&field.name, Box::new(source), samples, on)))
+}
+
+/// The type of 64 bits that holds all of another type.
+fn wide(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::Float32 => Some(DType::Float64),
+        DType::Bool | DType::UInt8 | DType::UInt16 | DType::UInt32 => Some(DType::UInt64),
+        DType::Int8 | DType::Int16 | DType::Int32 => Some(DType::Int64),
+        _ => None,
+    }
+}
+
+/// Elements as they are in that type.
+pub fn widened(dtype: DType, elements: &[u8]) -> Vec<u8> {
+    let wide = |element: &[u8]| -> [u8; 8] {
+        let unsigned = element.iter().rev().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let unused = 64 - 8 * element.len();
+        match wide(dtype).unwrap() {
+            DType::Float64 => f64::from(f32::from_bits(unsigned as u32)).to_le_bytes(),
+            DType::Int64 => ((unsigned << unused) as i64 >> unused).to_le_bytes(),
+            _ => unsigned.to_le_bytes(),
+        }
+    };
+    elements.chunks_exact(dtype.size()).flat_map(wide).collect()
 }
 
 /// One column of those samples.

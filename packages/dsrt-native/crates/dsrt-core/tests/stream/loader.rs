@@ -10,7 +10,7 @@ use dsrt_core::error::{Kind, Result};
 use dsrt_core::load::{Last, Loader, Next, Options};
 use dsrt_core::order::Order;
 use dsrt_core::read::OnDamage;
-use dsrt_core::rows::{Population, Weights};
+use dsrt_core::rows::{Population, Wanted, Weights};
 
 fn sequential(batch_size: u64) -> Options {
     Options { order: Some(Order::Sequential), ..options(batch_size) }
@@ -92,7 +92,7 @@ fn padding_is_marked_and_repeats_the_window() {
     let (_root, all) = counting(5);
     let options = Options {
         last: Some(Last::Pad),
-        fields: Some(["x", "_valid", "_position", "_row"].map(String::from).into()),
+        fields: Some(["x", "_valid", "_position", "_row"].map(Wanted::from).into()),
         ..sequential(4)
     };
     let loader = alone(&all, options).unwrap();

@@ -18,3 +18,4 @@ mod support;
 mod table;
 mod trouble;
 mod weights;
+mod wide;

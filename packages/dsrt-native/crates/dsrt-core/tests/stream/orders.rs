@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::*;
 use dsrt_core::load::{Last, Options};
 use dsrt_core::order::{Order, Sampler, sample_seed};
-use dsrt_core::rows::{Population, Weights};
+use dsrt_core::rows::{Population, Wanted, Weights};
 use proptest::prelude::*;
 
 fn any_order() -> impl Strategy<Value = Order> {
@@ -51,7 +51,7 @@ proptest! {
         let weights: Vec<f64> = rows.iter().map(|row| (row % 5) as f64 + f64::from(u8::from(*row == rows[0]))).collect();
         let given = Weights::Given(weights.clone());
         let population = Population::new(all.caches().to_vec(), Some(rows.clone()), given, vec![]).unwrap();
-        let fields = Some(["x", "_position", "_row", "_seed", "_valid"].map(String::from).into());
+        let fields = Some(["x", "_position", "_row", "_seed", "_valid"].map(Wanted::from).into());
         let options = Options {
             order: Some(order), seed, epoch_len: Some(epoch_len), last: Some(last), fields, threads, prefetch, max_bytes,
             ..options(batch)

@@ -9,7 +9,7 @@ use dsrt_core::dtype::{DType, Element};
 use dsrt_core::error::Kind;
 use dsrt_core::order::sample_seed;
 use dsrt_core::read::OnDamage;
-use dsrt_core::rows::{Places, Population, Weights};
+use dsrt_core::rows::{Places, Population, Wanted, Weights};
 
 fn two() -> (Root, Population) {
     let root = Root::new();
@@ -20,7 +20,7 @@ fn two() -> (Root, Population) {
     (root, population)
 }
 
-fn wanted(names: &[&str]) -> Vec<String> {
+fn wanted(names: &[&str]) -> Vec<Wanted> {
     names.iter().map(|name| (*name).into()).collect()
 }
 

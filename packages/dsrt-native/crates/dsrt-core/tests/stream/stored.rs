@@ -9,7 +9,7 @@ use dsrt_core::error::Kind;
 use dsrt_core::load::{Loader, Options};
 use dsrt_core::order::Order;
 use dsrt_core::read::{Cache, OnDamage};
-use dsrt_core::rows::{Population, Weights};
+use dsrt_core::rows::{Population, Wanted, Weights};
 use dsrt_core::write::Value;
 
 const LABEL: Metadata = ("label", ColumnType::Number(DType::Int32), |sample| Value::Int(i128::from(sample * 10)));
@@ -60,7 +60,7 @@ fn an_extra_column_cannot_take_a_stored_column_s_name() {
 fn a_loader_refuses_numbers_that_are_null_among_its_rows() {
     let root = Root::new();
     let cache = root.cache("a", 0, 9, &[HOLES, WORD]);
-    let refusal = |rows, fields: Option<Vec<String>>| {
+    let refusal = |rows, fields: Option<Vec<Wanted>>| {
         let population = over(vec![cache.clone()], rows);
         Loader::new(population, Options { fields, ..options(2) }, Arc::new(Heap)).err()
     };

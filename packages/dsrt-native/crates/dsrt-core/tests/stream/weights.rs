@@ -40,7 +40,7 @@ fn the_weights_digest_is_of_the_bits_and_knows_one_zero() {
 #[test]
 fn weights_come_with_the_batch_when_they_are_asked_for() {
     let (_root, all) = counting(3);
-    let wanted = ["weight".to_string()];
+    let wanted = ["weight".into()];
     let error = all.project(Some(&wanted), false).err().unwrap();
     assert_eq!(error.kind(), Kind::Value);
     let weighted = all.with_weights(Weights::Given(vec![0.5, 1.5, 2.5])).unwrap();

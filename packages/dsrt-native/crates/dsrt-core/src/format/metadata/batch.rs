@@ -221,5 +221,5 @@ const VIEW: u64 = 16;
 
 /// Bytes of one value in the values buffer; bool has bits.
 pub(super) fn width(kind: ColumnType) -> u64 {
-    kind.element().map_or(VIEW, |element| element.size() as u64)
+    kind.stored().map_or(VIEW, |dtype| dtype.size() as u64)
 }

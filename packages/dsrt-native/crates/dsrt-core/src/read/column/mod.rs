@@ -10,8 +10,9 @@ use std::sync::Arc;
 use super::cache::Cache;
 use super::gather::{Damage, Id, Planned, Rows, Source};
 use super::table::Table;
+use super::widen::Numeric;
 use crate::batch::Spans;
-use crate::dtype::ColumnType;
+use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::{ColumnLayout, Extent};
 
@@ -21,6 +22,8 @@ pub struct MetadataSource {
     /// The column's number in each cache.
     columns: Box<[usize]>,
     kind: ColumnType,
+    /// None for strings.
+    numeric: Option<Numeric>,
     name: Arc<str>,
 }
 
@@ -42,7 +45,13 @@ impl MetadataSource {
         }
         let no_cache = || Error::new(Kind::Schema, format!("no cache, and so no metadata column {name:?}"));
         let (_, kind) = first.ok_or_else(no_cache)?;
-        Ok(Self { columns: columns.into(), kind, name: name.into(), caches })
+        Ok(Self { columns: columns.into(), kind, numeric: Numeric::of(kind), name: name.into(), caches })
+    }
+
+    /// The same column, its numbers delivered as `dtype`. An error if it has none, or they could lose their value.
+    pub fn delivered_as(mut self, dtype: DType) -> Result<Self> {
+        self.numeric = Some(Numeric::widened(self.kind, dtype).map_err(|error| error.in_field(&self.name))?);
+        Ok(self)
     }
 
     /// The column's type.
@@ -52,6 +61,10 @@ impl MetadataSource {
 }
 
 impl Source for MetadataSource {
+    fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+        self.numeric.map(|numeric| (numeric.element, [].into()))
+    }
+
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let tables = self.caches.iter().map(Cache::table).collect::<Result<_>>()?;
         let column = Column { tables, source: self };

@@ -3,23 +3,24 @@
 use super::super::gather::{Damage, Id, Planned, Rows};
 use super::Column;
 use crate::batch::{Layout, Span, Spans};
-use crate::dtype::{DType, Element};
+use crate::dtype::DType;
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::Extent;
+use crate::read::widen::Numeric;
 
 /// A batch of a column of fixed width.
 pub(super) struct Numbers<'a> {
     column: Column<'a>,
     rows: Rows<'a>,
-    element: Element,
+    numeric: Numeric,
     values: Span,
 }
 
 impl<'a> Numbers<'a> {
     pub(super) fn plan(column: Column<'a>, rows: Rows<'a>, spans: &mut Spans) -> Result<Self> {
-        let element = column.source.kind.element().ok_or_else(lost)?;
-        let values = spans.reserve((rows.len() as u64).saturating_mul(element.size() as u64))?;
-        Ok(Self { column, rows, element, values })
+        let numeric = column.source.numeric.ok_or_else(lost)?;
+        let values = spans.reserve((rows.len() as u64).saturating_mul(numeric.element.size() as u64))?;
+        Ok(Self { column, rows, numeric, values })
     }
 
     /// Writes the value, or says that it is null.
@@ -28,7 +29,7 @@ impl<'a> Numbers<'a> {
         if cell.is_null()? {
             return Ok(false);
         }
-        if let (Element::Plain(DType::Bool), [byte]) = (self.element, &mut *out) {
+        if let (DType::Bool, [byte]) = (self.numeric.widening.stored(), &mut *out) {
             *byte = cell.bit(cell.layout.values)?.into();
             return Ok(true);
         }
@@ -56,7 +57,9 @@ impl Planned for Numbers<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let mut nulls = 0;
         let mut first = 0;
-        let outs = self.values.of_mut(buffer)?.chunks_exact_mut(self.element.size());
+        let Numeric { element, widening } = self.numeric;
+        let values = self.values.of_mut(buffer)?;
+        let outs = widening.stored_part(values).chunks_exact_mut(widening.stored().size());
         for (place, (id, out)) in self.rows.ids.iter().zip(outs).enumerate() {
             if !self.value(*id, out).map_err(|error| self.column.place(error, *id))? {
                 if nulls == 0 {
@@ -69,7 +72,8 @@ impl Planned for Numbers<'_> {
         if nulls > 0 {
             return Err(self.refuse_nulls(nulls, first));
         }
-        Ok(Layout::Dense { element: self.element, shape: [self.rows.len() as u64].into(), values: self.values })
+        widening.widen(values);
+        Ok(Layout::Dense { element, shape: [self.rows.len() as u64].into(), values: self.values })
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Planned, Rows};
+use super::super::widen::Widening;
 use super::ahead::ahead;
 use super::finder::{self, Finder};
 use super::indexed::{self, Item};
@@ -27,18 +28,29 @@ pub(super) struct Dense<'a> {
     /// Compressed records, checked before memory is asked for: a manifest may claim any shape. One for each sample,
     /// or none at all if no cache compresses the field.
     items: List<Item>,
+    widening: Widening,
+    /// Bytes of a record as it is stored.
     stride: usize,
+    /// Bytes of a record in the batch.
+    width: usize,
     values: Span,
 }
 
 impl<'a> Dense<'a> {
-    pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
+    pub(super) fn plan(
+        readers: Readers,
+        widening: Widening,
+        rows: Rows<'a>,
+        spans: &mut Spans,
+        damage: &mut Damage,
+    ) -> Result<Self> {
         let stride = dense_bytes(readers.field()?).ok_or_else(lost)?;
         let is_fixed = readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed()));
         let items = if is_fixed { indexed::none()? } else { indexed::plan(&readers, &rows, damage, |_, _| Ok(()))? };
-        let values = spans.reserve(stride.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
-        let stride = usize::try_from(stride).map_err(|_| too_large())?;
-        Ok(Self { readers, rows, items, stride, values })
+        let width = widening.room(stride).ok_or_else(too_large)?;
+        let values = spans.reserve(width.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
+        let narrow = |bytes| usize::try_from(bytes).map_err(|_| too_large());
+        Ok(Self { readers, rows, items, widening, stride: narrow(stride)?, width: narrow(width)?, values })
     }
 
     /// How many samples of `places` are taken together from its first on: neighbours in a fixed shard lie back to back
@@ -61,6 +73,13 @@ impl<'a> Dense<'a> {
 
     /// Writes the records of `count` samples from `place` on, the usual way.
     fn records(&self, place: usize, count: usize, out: &mut [u8]) -> Result<()> {
+        self.stored(place, count, self.widening.stored_part(out))?;
+        self.widening.widen(out);
+        Ok(())
+    }
+
+    /// The same, as they are stored.
+    fn stored(&self, place: usize, count: usize, out: &mut [u8]) -> Result<()> {
         let id = *self.rows.ids.get(place).ok_or_else(lost)?;
         let reader = self.readers.of(id)?;
         if reader.field()?.is_fixed() {
@@ -81,10 +100,13 @@ impl<'a> Dense<'a> {
             if place < done {
                 continue;
             }
-            let rest = values.get_mut((place - places.start) * self.stride..).ok_or_else(lost)?;
-            let (out, _) = rest.split_at_mut_checked(self.stride).ok_or_else(lost)?;
-            let is_written = |record: finder::Found| !damage.is_damaged(place) && record.write(out, stores);
-            if !record.is_some_and(is_written) {
+            let rest = values.get_mut((place - places.start) * self.width..).ok_or_else(lost)?;
+            let (out, _) = rest.split_at_mut_checked(self.width).ok_or_else(lost)?;
+            let stored = self.widening.stored_part(out);
+            let is_written = |record: finder::Found| !damage.is_damaged(place) && record.write(stored, stores);
+            if record.is_some_and(is_written) {
+                self.widening.widen(out);
+            } else {
                 done = place + self.usual(place..places.end, rest, damage, &mut found)?;
             }
         }
@@ -96,11 +118,11 @@ impl<'a> Dense<'a> {
     fn usual(&self, places: Range<usize>, rest: &mut [u8], damage: &Damage, found: &mut Found) -> Result<usize> {
         let place = places.start;
         let count = self.neighbours(places)?;
-        let (out, _) = rest.split_at_mut_checked(count * self.stride).ok_or_else(lost)?;
+        let (out, _) = rest.split_at_mut_checked(count * self.width).ok_or_else(lost)?;
         // Where one of several is damaged, it is found and named when each is read alone.
         if count == 1 || self.records(place, count, out).is_err() {
             for number in 0..count {
-                let out = out.get_mut(number * self.stride..(number + 1) * self.stride).ok_or_else(lost)?;
+                let out = out.get_mut(number * self.width..(number + 1) * self.width).ok_or_else(lost)?;
                 self.one(place + number, out, damage, found)?;
             }
         }
@@ -129,8 +151,8 @@ fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u
 impl Planned for Dense<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
         let values = self.values.of_mut(buffer)?;
-        let stores = Stores::of(values.len());
-        let sizes = std::iter::repeat_n(self.stride, self.rows.len());
+        let stores = self.widening.stores(values.len());
+        let sizes = std::iter::repeat_n(self.width, self.rows.len());
         let shares = Shares::of(values.len(), self.readers.is_compressed(), threads);
         for (place, error) in shares.fill(values, sizes, |part| self.part(part, stores, damage))? {
             damage.report(place, error)?;
@@ -138,7 +160,7 @@ impl Planned for Dense<'_> {
         let field = self.readers.field()?;
         let FieldKind::Dense(axes) = &field.kind else { return Err(lost()) };
         let shape = std::iter::once(self.rows.len() as u64).chain(axes.iter().copied()).collect();
-        Ok(Layout::Dense { element: Element::Plain(field.dtype), shape, values: self.values })
+        Ok(Layout::Dense { element: Element::Plain(self.widening.delivered()), shape, values: self.values })
     }
 }
 

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use super::cache::Cache;
 use super::field::FieldReader;
 use super::gather::{Damage, Id, Planned, Rows, Source};
+use super::widen::{Widening, no_number};
 use crate::batch::Spans;
+use crate::dtype::{DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field, FieldKind};
 
@@ -23,6 +25,8 @@ pub struct PayloadSource {
     /// The field's number in each cache.
     fields: Box<[usize]>,
     kind: FieldKind,
+    name: Arc<str>,
+    widening: Widening,
 }
 
 impl PayloadSource {
@@ -50,8 +54,19 @@ impl PayloadSource {
         let Some((_, field)) = first else {
             return Err(Error::new(Kind::Schema, format!("no cache, and so no field {name:?}")));
         };
-        let kind = field.kind.clone();
-        Ok(Self { fields: fields.into(), kind, caches })
+        let (kind, name, widening) = (field.kind.clone(), field.name.clone(), Widening::none(field.dtype));
+        Ok(Self { fields: fields.into(), kind, name, widening, caches })
+    }
+
+    /// The same field, its elements delivered as `dtype`. An error if it has none, or they could lose their value.
+    pub fn delivered_as(mut self, dtype: DType) -> Result<Self> {
+        let widening = match self.kind {
+            FieldKind::Dense(_) | FieldKind::Ragged(_) => Widening::new(self.widening.stored(), dtype),
+            FieldKind::Bytes => Err(no_number("a field of bytes", dtype)),
+            FieldKind::Text => Err(no_number("a field of text", dtype)),
+        };
+        self.widening = widening.map_err(|error| error.in_field(&self.name))?;
+        Ok(self)
     }
 
     fn readers(&self) -> Result<Readers> {
@@ -61,12 +76,19 @@ impl PayloadSource {
 }
 
 impl Source for PayloadSource {
+    fn dense(&self) -> Option<(Element, Box<[u64]>)> {
+        match &self.kind {
+            FieldKind::Dense(axes) => Some((Element::Plain(self.widening.delivered()), axes.clone())),
+            _ => None,
+        }
+    }
+
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let readers = self.readers()?;
         cold::ask(&readers, rows.ids);
         Ok(match self.kind {
-            FieldKind::Dense(_) => Box::new(dense::Dense::plan(readers, *rows, spans, damage)?),
-            _ => Box::new(ragged::Ragged::plan(readers, *rows, spans, damage)?),
+            FieldKind::Dense(_) => Box::new(dense::Dense::plan(readers, self.widening, *rows, spans, damage)?),
+            _ => Box::new(ragged::Ragged::plan(readers, self.widening, *rows, spans, damage)?),
         })
     }
 }

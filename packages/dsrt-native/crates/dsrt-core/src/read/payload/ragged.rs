@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::super::gather::{Damage, Planned, Rows};
 use super::super::shard::axes as axes_of;
+use super::super::widen::Widening;
 use super::ahead::ahead;
 use super::finder::Finder;
 use super::indexed::{self, Item};
@@ -20,6 +21,7 @@ pub(super) struct Ragged<'a> {
     readers: Readers,
     rows: Rows<'a>,
     items: List<Item>,
+    widening: Widening,
     /// The axes of each record, if they are part of the batch.
     axes: List<u64>,
     values: Span,
@@ -28,7 +30,13 @@ pub(super) struct Ragged<'a> {
 }
 
 impl<'a> Ragged<'a> {
-    pub(super) fn plan(readers: Readers, rows: Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Self> {
+    pub(super) fn plan(
+        readers: Readers,
+        widening: Widening,
+        rows: Rows<'a>,
+        spans: &mut Spans,
+        damage: &mut Damage,
+    ) -> Result<Self> {
         let ndim = match readers.field()?.kind {
             FieldKind::Ragged(ndim @ 2..) => ndim as usize,
             _ => 0,
@@ -43,11 +51,11 @@ impl<'a> Ragged<'a> {
             axes.resize(all, 0);
             Ok(())
         })?;
-        let values = spans.reserve(total)?;
+        let values = spans.reserve(widening.room(total).ok_or_else(too_large)?)?;
         let samples = rows.len() as u64;
         let offsets = spans.reserve(8 * (samples + 1))?;
         let shapes = if ndim > 0 { Some(spans.reserve(8 * axes.len() as u64)?) } else { None };
-        Ok(Self { readers, rows, items, axes, values, offsets, shapes })
+        Ok(Self { readers, rows, items, widening, axes, values, offsets, shapes })
     }
 
     /// Writes the shapes; those of damaged records are zero.
@@ -72,11 +80,14 @@ impl<'a> Ragged<'a> {
         let records = ahead(ids.iter().map(|id| finder.entry(*id)?.found()));
         let mut rest = values;
         for (place, ((item, id), record)) in (places.start..).zip(items.iter().zip(ids).zip(records)) {
-            let (out, after) = rest.split_at_mut_checked(size_of(item)?).ok_or_else(lost)?;
+            let (out, after) = rest.split_at_mut_checked(width(&self.widening, item)?).ok_or_else(lost)?;
             rest = after;
-            let is_written = damage.is_damaged(place) || record.is_some_and(|record| record.write(out, stores));
-            if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, out) {
+            let stored = self.widening.stored_part(out);
+            let is_written = damage.is_damaged(place) || record.is_some_and(|record| record.write(stored, stores));
+            if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, stored) {
                 found.push((place, damage.judge(error)?));
+            } else {
+                self.widening.widen(out);
             }
         }
         Ok(found)
@@ -87,7 +98,7 @@ impl<'a> Ragged<'a> {
         let mut damaged = found.iter().map(|(place, _)| *place).peekable();
         let (mut from, mut to) = (0, 0);
         for (place, item) in self.items.iter_mut().enumerate() {
-            let size = size_of(item)?;
+            let size = width(&self.widening, item)?;
             if damaged.next_if_eq(&place).is_some() {
                 item.size = 0;
             } else {
@@ -104,10 +115,10 @@ impl Planned for Ragged<'_> {
     fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
         let mut values = self.values;
         let out = values.of_mut(buffer)?;
-        let stores = Stores::of(out.len());
+        let stores = self.widening.stores(out.len());
         let shares = Shares::of(out.len(), self.readers.is_compressed(), threads);
-        // The whole batch is no larger than memory, as its spans were reserved.
-        let sizes = self.items.iter().map(|item| item.size as usize);
+        // The whole batch is no larger than memory, as its spans were reserved, so none of them is.
+        let sizes = self.items.iter().map(|item| width(&self.widening, item).unwrap_or_default());
         let found = shares.fill(&mut *out, sizes, |part| self.part(part, stores, damage))?;
         if !found.is_empty() {
             values.len = self.close_gaps(out, &found)?;
@@ -124,15 +135,16 @@ impl Planned for Ragged<'_> {
                 if let Some(span) = self.shapes {
                     self.fill_shapes(ndim as usize, span.of_mut(buffer)?, damage);
                 }
-                Layout::Ragged { dtype: field.dtype, ndim, values, offsets, shapes: self.shapes }
+                Layout::Ragged { dtype: self.widening.delivered(), ndim, values, offsets, shapes: self.shapes }
             }
             _ => Layout::Strings { text: field.kind == FieldKind::Text, values, offsets, valid: None },
         })
     }
 }
 
-fn size_of(item: &Item) -> Result<usize> {
-    usize::try_from(item.size).map_err(|_| too_large())
+/// Bytes of a record in the batch.
+fn width(widening: &Widening, item: &Item) -> Result<usize> {
+    widening.room(item.size).and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)
 }
 
 fn lost() -> Error {

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::PIECE;
-use crate::dtype::{ColumnType, DType, Element};
+use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::write::value::{Value, fixed_bytes};
 
@@ -22,7 +22,7 @@ pub(super) const INLINE: usize = 12;
 
 /// Bytes of a value in the spill. A bool has one.
 pub(in crate::write) fn width(kind: ColumnType) -> usize {
-    kind.element().map_or(VIEW, Element::size)
+    kind.stored().map_or(VIEW, DType::size)
 }
 
 /// Bytes of the head of a piece.
