@@ -15,7 +15,7 @@ from benchmarks.suite import Job, Setting
 from benchmarks.sweep import settings
 from benchmarks.workload import Batch, Workload
 
-WRITING, ANOTHER = 150.0, 30.0
+WRITING, ANOTHER = 400.0, 30.0
 """Seconds to write a layout, and each that follows: what would take longer is given up, and says so."""
 
 _SURE = 5.0  # seconds of writing, after which it can be said
