@@ -5,9 +5,10 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from dsrt_format import DataError, InternalError
+from dsrt_format import Bytes, DataError, Dense, InternalError, Text, reference
 from dsrt_native import Cache, Population
 
 
@@ -69,3 +70,75 @@ def test_a_data_error_of_the_engine_pickles_with_its_place(write_cache):
     assert str(again) == str(found.value)
     place = (again.rule, again.cache, again.field, again.shard, again.sample)
     assert place == ("R033", str(path), "caption", 1, 7)
+
+
+def test_the_error_is_that_of_the_first_damaged_sample_of_a_batch(tmp_path):
+    """Some kinds of damage are found before others; what is raised does not show it."""
+
+    def write(name, field, values):
+        path = tmp_path / name
+        reference.write(path, {"x": field}, [{"x": value} for value in values])
+        return path
+
+    def flip(path, at):
+        shard = path / "fields/x/00000.shard"
+        data = bytearray(shard.read_bytes())
+        data[at] ^= 0xFF
+        shard.write_bytes(data)
+
+    raw = write("raw", Dense("int64", (100,)), [np.arange(i, i + 100) for i in range(20)])
+    packed = write("packed", Dense("int64", (100,), codec="zstd"), [np.arange(i, i + 100) for i in range(20)])
+    text = write("text", Text(), [f"text {i}" for i in range(20)])
+    flip(raw, 64 + 800 * 5)  # A value of sample 5, which is found when it is copied.
+    # Where the record of sample 9 ends, which is found before that.
+    flip(packed, -12 * (20 - 9) + 7)
+    flip(text, -20 * (20 - 9) + 7)
+    flip(text, 64)  # No UTF-8, which is found last of all.
+    for io in ("mmap", "pread"):
+        mixed = Population([Cache.open(path, io=io) for path in (raw, packed)])
+        unverified = Cache.open(text, io=io, verify=False).population
+        for population, rows, sample in (
+            (mixed, [0, 5, 29], 5),
+            (mixed, [0, 29, 5], 9),
+            (unverified, [1, 0, 9], 0),
+            (unverified, [1, 9, 0], 9),
+        ):
+            with pytest.raises(DataError) as caught:
+                population.gather(rows, ["x"])
+            assert caught.value.sample == sample
+
+
+def test_python_without_memory_for_what_a_batch_holds_is_a_memory_error(tmp_path):
+    """The batch fits; the bytes that are made of it do not."""
+    size = 256 << 20
+    reference.write(tmp_path / "x", {"x": Bytes(codec="zstd")}, [{"x": bytes(size)}])
+    script = """
+import resource, sys
+from dsrt_native import Cache
+cache = Cache.open(sys.argv[1])
+room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (400 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    cache[:1]
+except MemoryError:
+    pass
+else:
+    raise AssertionError("no error")
+"""
+    subprocess.run([sys.executable, "-c", script, tmp_path / "x"], check=True, timeout=60)
+
+
+def test_little_address_space_is_left_to_others(tmp_path):
+    """Files are read then, and not mapped: without memory for a thread's own data, the process would end."""
+    samples = [{"x": np.array(i)} for i in range(600)]
+    reference.write(tmp_path / "x", {"x": Dense("int64")}, samples, samples_per_shard=1)
+    script = """
+import resource, sys
+from dsrt_native import Cache
+cache = Cache.open(sys.argv[1])
+room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (12 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+assert cache[:]["x"].tolist() == list(range(600))
+assert ".shard" not in open("/proc/self/maps").read()
+"""
+    subprocess.run([sys.executable, "-c", script, tmp_path / "x"], check=True, timeout=60)

@@ -7,6 +7,7 @@ import pytest
 
 from dsrt_format import Bytes, DataError, Dense, Ragged, Text, reference
 from dsrt_native import Cache, Population
+from dsrt_native.iteration import samples_of
 
 COUNT = 1500
 
@@ -98,3 +99,31 @@ def test_a_cache_that_is_closed_meanwhile_says_so(long):
 def test_nothing_comes_of_a_cache_without_samples(write_cache):
     with Cache.open(write_cache(samples=[])) as cache:
         assert list(cache) == []
+
+
+def test_large_samples_behind_small_ones_are_not_read_together(tmp_path, same):
+    samples = [{"x": np.zeros(3 << 20 if i > 900 else i % 3, np.uint8)} for i in range(906)]
+    reference.write(tmp_path / "x", {"x": Ragged("uint8", codec="zstd")}, samples)
+    asked = []
+
+    class Noting:
+        """A population that notes how many bytes a block took."""
+
+        def __init__(self, population):
+            self.population = population
+
+        def __len__(self):
+            return len(self.population)
+
+        def __getattr__(self, name):
+            return getattr(self.population, name)
+
+        def gather(self, *arguments):
+            batch = self.population.gather(*arguments)
+            asked.append((len(batch), memoryview(batch).nbytes))
+            return batch
+
+    with Cache.open(tmp_path / "x") as cache:
+        same(list(samples_of(Noting(cache._reader), None, "sample")), samples)
+    assert max(count for count, _ in asked) > 100
+    assert max(size for count, size in asked if count > 1) <= 4 << 20

@@ -1,5 +1,6 @@
 """A batch in memory of the caller's: an array for each column, or a function that lends all of it."""
 
+import ctypes
 import mmap
 
 import numpy as np
@@ -94,8 +95,33 @@ def test_what_the_function_raises_comes_up_and_what_does_not_fit_is_refused(popu
     for out in unfit:
         with pytest.raises(ValueError, match="expected 40 contiguous writable bytes, aligned to 64"):
             population.gather(ROWS, ["label"], out=out)
-    with pytest.raises((TypeError, BufferError)):
-        population.gather(ROWS, ["label"], out=lambda size: None)
+    for nothing in (None, "memory", np.zeros((9, 2))[:, 0]):
+        with pytest.raises(TypeError, match=r"out\(40\) returned .*writable buffer of 40 bytes"):
+            population.gather(ROWS, ["label"], out=lambda size, lent=nothing: lent)
+
+
+def test_memory_is_memory_whatever_it_consists_of(population, same):
+    expected = population.gather(ROWS, ["pair"])
+
+    def aligned(size):
+        memory = np.zeros(size + 64, np.uint8)
+        return memory[-memory.ctypes.data % 64 :][:size]
+
+    ways = [
+        aligned,
+        lambda size: aligned(size).view(np.float32),
+        lambda size: aligned(size).view(np.complex128).reshape(2, -1),
+        lambda size: (ctypes.c_double * (size // 8)).from_buffer(aligned(size)),
+        lambda size: (ctypes.c_char * size).from_buffer(mmap.mmap(-1, size)),
+    ]
+    for out in ways:
+        same(population.gather(ROWS, ["pair"], out=out), expected)
+
+
+def test_nobody_is_asked_for_no_memory(population):
+    for rows, fields in (([], ["label", "tokens"]), (ROWS, ["nothing"]), (ROWS, [])):
+        batch = population.gather(rows, fields, out=lambda size: mmap.mmap(-1, size))
+        assert list(batch) == fields
 
 
 @pytest.fixture
@@ -158,6 +184,7 @@ def frozen():
         (["vector"], {"vector": shaped((3, 12))[:, ::2]}, ValueError, "C order"),
         (["vector"], {"vector": frozen()}, ValueError, "writable"),
         (["vector"], {"vector": [[0.0] * 6] * 3}, TypeError, "expected a NumPy array, not list"),
+        (["vector"], {"vector": np.ma.masked_array(shaped())}, TypeError, "masked array"),
         (["vector"], {}, ValueError, "no array for 'vector'"),
         (["vector"], {"vector": shaped(), "label": shaped()}, ValueError, "'label' is not asked for"),
         (["tokens"], {"tokens": shaped()}, ValueError, "give out= a function"),

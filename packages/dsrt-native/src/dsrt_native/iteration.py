@@ -5,6 +5,7 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsrt_format import DsrtError
 from dsrt_native import _native
@@ -19,39 +20,61 @@ _BYTES = 256 << 10
 _SAMPLES = 512
 """Gathered at a time at most: beyond, nothing is gained."""
 
+_ALIGNMENT = 64
+"""Of a batch's memory."""
+
+_MOST = 4 << 20
+"""Never more bytes at a time, but for one sample: those to come may be larger than those before."""
+
 
 def samples_of(population: _native.Population, fields: Asked | None, what: str) -> Iterator[dict[str, Any]]:
-    """Yield all samples in order, each as brackets give it, with arrays that nothing else holds on to."""
+    """Yield all samples in order, each as brackets give it: its arrays hold on to no other sample."""
     start, count = 0, 1
     while start < len(population):
         rows = range(start, min(start + count, len(population)))
-        try:
-            size, samples = _block(population, rows, fields)
-        except (DsrtError, ValueError, OSError, MemoryError):
-            # One is damaged, or null, or all are too large together: those before it come first.
-            samples = (item_of(population, row, fields, what) for row in rows)
+        singly = (item_of(population, row, fields, what) for row in rows)
+        if count == 1:
+            yield from singly
+            count = 2
         else:
-            count = max(1, min(2 * count, _SAMPLES, _BYTES * len(rows) // max(size, 1)))
-        yield from samples
+            try:
+                size, samples = _block(population, rows, fields)
+            except (DsrtError, ValueError, OSError, MemoryError):
+                # One is damaged, or null, or all are too large together: those before it come first.
+                samples, count = singly, 1
+            else:
+                count = max(1, min(2 * count, _SAMPLES, _BYTES * len(rows) // max(size, 1)))
+            yield from samples
         start = rows.stop
 
 
 def _block(
     population: _native.Population, rows: range, fields: Asked | None
 ) -> tuple[int, Iterator[dict[str, Any]]]:
-    """Return the bytes that samples take, and the samples."""
+    """Return the bytes that samples take, and the samples.
+
+    Raises:
+        MemoryError: They are too large together.
+    """
     kinds = population.columns_of(rows.start, fields)
     names = [name for name, _ in kinds]
     dtypes = dict(fields or ())
     asked = [(name, dtypes.get(name)) for name in names]
-    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), asked, False, None)
+    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), asked, False, _memory)
     columns = [
         records_of(column, kind) for column, (_, kind) in zip(arrays(batch).values(), kinds, strict=True)
     ]
-    if len(rows) > 1:
-        columns = [_own(records) for records in columns]
-    values = zip(*columns, strict=True) if columns else repeat((), len(rows))
+    values = zip(*map(_own, columns), strict=True) if columns else repeat((), len(rows))
     return memoryview(batch).nbytes, (dict(zip(names, sample, strict=True)) for sample in values)
+
+
+def _memory(size: int) -> NDArray[np.uint8]:
+    """Return memory for a batch."""
+    if size > _MOST:
+        raise MemoryError(f"{size} bytes are too much for samples that are read together")
+    room = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    return room[start : start + size]
 
 
 def _own(records: list[Any]) -> list[Any]:

@@ -28,7 +28,7 @@ def batch_in(
     if not isinstance(out, Mapping):
         if not callable(out):
             raise TypeError(f"out={out!r}: expected a dict of arrays, or a function of a size in bytes")
-        return arrays(population.gather(rows, fields, mask, out))
+        return arrays(population.gather(rows, fields, mask, _lending(out)))
     columns = population.dense(fields, mask)
     given = dict(out)
     if mask and not any(name == "_valid" for name, _ in fields or ()):
@@ -38,6 +38,26 @@ def batch_in(
     places = [_bytes(name, given[name], record, len(rows)) for name, record in columns]
     population.gather_into(rows, fields, mask, places)
     return {name: given[name] for name, _ in columns}
+
+
+def _lending(out: Callable[[int], Any]) -> Callable[[int], NDArray[np.uint8]]:
+    """Return the function that asks `out` for memory, and gives it as bytes, whatever it consists of."""
+
+    def lend(size: int) -> NDArray[np.uint8]:
+        if size == 0:
+            return np.empty(0, np.uint8)
+        lent = out(size)
+        try:
+            memory: NDArray[np.uint8] = np.frombuffer(lent, np.uint8)
+        except (TypeError, ValueError, BufferError) as error:
+            raise TypeError(
+                f"out({size}) returned {type(lent).__name__}, whose memory cannot be used ({error}); "
+                f"expected an object with a writable buffer of {size} bytes in a row, such as an mmap, a NumPy array, "
+                "or tensor.numpy() of a tensor"
+            ) from error
+        return memory
+
+    return lend
 
 
 def _check_names(names: list[str], given: Mapping[str, object]) -> None:
@@ -59,7 +79,11 @@ def _bytes(
             "ready for them; give out= a function, which is asked for memory then"
         )
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"out[{name!r}]: expected a NumPy array, not {type(array).__name__}")
+        raise TypeError(
+            f"out[{name!r}]: expected a NumPy array, not {type(array).__name__}; a tensor's is tensor.numpy()"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"out[{name!r}] is a masked array, whose mask would hide values; give its .data")
     dtype, shape = elements(record[0]), (count, *record[1])
     if (array.dtype, array.shape) != (dtype, shape):
         raise ValueError(

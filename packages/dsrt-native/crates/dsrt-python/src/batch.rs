@@ -9,7 +9,7 @@ use dsrt_core::{Error, Kind};
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::error::{attached, raise};
 use crate::memory::{Bytes, PythonBuffer};
@@ -68,19 +68,26 @@ impl PyBatch {
         let values = self.of_strings(py, *values)?;
         let (ends, _) = self.of_strings(py, *offsets)?.as_chunks();
         let valid = valid.map(|span| self.of_strings(py, span)).transpose()?;
-        let mut items = Vec::with_capacity(self.batch.len);
+        let items = PyList::empty(py);
         for (place, (from, to)) in ends.iter().zip(ends.iter().skip(1)).enumerate() {
             let null = valid.and_then(|valid| valid.get(place)) == Some(&0);
             let range = i64::from_le_bytes(*from) as usize..i64::from_le_bytes(*to) as usize;
             let item = values.get(range).ok_or_else(|| raise(py, &misplaced()))?;
-            items.push(match (null, *text) {
+            items.append(match (null, *text) {
                 (true, _) => py.None().into_bound(py),
                 (false, true) => PyString::from_bytes(py, item)?.into_any(),
-                (false, false) => PyBytes::new(py, item).into_any(),
-            });
+                (false, false) => byte_string(py, item)?,
+            })?;
         }
-        PyList::new(py, items)
+        Ok(items)
     }
+}
+
+/// Python's bytes. `PyBytes::new` of pyo3 panics where there is no memory for them.
+fn byte_string<'py>(py: Python<'py>, item: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let (start, len) = (item.as_ptr().cast(), item.len() as ffi::Py_ssize_t);
+    // SAFETY: Python copies `len` bytes, and gives an object of its own or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(start, len)) }
 }
 
 fn described<'py>(py: Python<'py>, layout: &Layout) -> PyResult<Bound<'py, PyTuple>> {

@@ -44,6 +44,9 @@ impl Maps {
     /// Maps a file of that length, at least 1 byte. None if there are as many maps as there may be, or the system has no
     /// room for one more.
     pub(super) fn map(&'static self, file: &File, name: &str, bytes: u64) -> Result<Option<Map>> {
+        if !has_room(bytes) {
+            return Ok(None);
+        }
         if self.count.fetch_add(1, Ordering::Relaxed) >= self.most {
             self.count.fetch_sub(1, Ordering::Relaxed);
             return Ok(None);
@@ -104,6 +107,23 @@ impl Drop for Map {
     fn drop(&mut self) {
         self.of.count.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Whether the address space of the process, if it is limited (`ulimit -v`), has room for a map of so many bytes and more
+/// than enough for all else: a thread whose own data find none ends the process.
+fn has_room(bytes: u64) -> bool {
+    const ELSE: u64 = 256 << 20;
+    #[cfg(target_os = "linux")]
+    if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::As).current {
+        // The first number is that of all pages.
+        let used = std::fs::read_to_string("/proc/self/statm").ok();
+        let used = used.and_then(|used| used.split(' ').next()?.parse::<u64>().ok());
+        let used = used.map(|pages| pages.saturating_mul(rustix::param::page_size() as u64));
+        return used.is_none_or(|used| limit.saturating_sub(used).saturating_sub(ELSE) >= bytes);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (bytes, ELSE);
+    true
 }
 
 fn map(file: &File, name: &str, bytes: u64) -> Result<Mmap> {

@@ -141,7 +141,7 @@ impl<'a> Dense<'a> {
 }
 
 /// Neighbouring records of a fixed shard: copied and checked.
-fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u8]) -> Result<()> {
+pub(super) fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, out: &mut [u8]) -> Result<()> {
     let (number, ordinal) = reader.locate(sample)?;
     let copied =
         reader.shard(number).and_then(|shard| shard.fixed(stride, ordinal, count, reader.cache().verify(), out));

@@ -5,12 +5,13 @@ use std::cell::Cell;
 use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Rows};
 use super::super::shard::Record;
-use super::Readers;
 use super::ahead::ahead;
 use super::finder::Finder;
+use super::{Readers, dense, too_large};
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
 use crate::format::codec::decode;
+use crate::format::shard::dense_bytes;
 use crate::lists::List;
 
 thread_local!(static ITEMS: Cell<Vec<Item>> = const { Cell::new(Vec::new()) });
@@ -74,15 +75,30 @@ pub(super) fn plan(
     Ok(items)
 }
 
-/// Finds the first error of the samples before `place`, whose checksums were not compared yet.
+/// Finds the first error of the samples before `place`, which were not read yet.
 fn check_before(readers: &Readers, rows: &Rows, place: usize) -> Result<()> {
+    let mut scratch = Vec::new();
     for id in rows.ids.iter().take(place) {
         let reader = readers.of(*id)?;
-        if !reader.field()?.is_fixed() {
-            reader.record(id.sample)?;
+        let field = reader.field()?;
+        if field.is_fixed() {
+            let stride = dense_bytes(field).ok_or_else(too_large)?;
+            dense::copy(reader, id.sample, 1, stride, room(&mut scratch, stride)?)?;
+        } else {
+            let (number, record, _) = reader.record(id.sample)?;
+            decoded(reader, number, &record, *id, room(&mut scratch, record.size)?)?;
         }
     }
     Ok(())
+}
+
+/// A place for `size` bytes.
+fn room(scratch: &mut Vec<u8>, size: u64) -> Result<&mut [u8]> {
+    let size = usize::try_from(size).map_err(|_| too_large())?;
+    scratch.clear();
+    scratch.try_reserve(size).map_err(|_| too_large())?;
+    scratch.resize(size, 0);
+    Ok(scratch)
 }
 
 /// Writes a planned record the usual way, every check of it done or made up for.
