@@ -51,9 +51,9 @@ def _lending(out: Callable[[int], Any]) -> Callable[[int], NDArray[np.uint8]]:
             memory: NDArray[np.uint8] = np.frombuffer(lent, np.uint8)
         except (TypeError, ValueError, BufferError) as error:
             raise TypeError(
-                f"out({size}) returned {type(lent).__name__}, whose memory cannot be used ({error}); "
-                f"expected an object with a writable buffer of {size} bytes in a row, such as an mmap, a NumPy array, "
-                "or tensor.numpy() of a tensor"
+                f"out({size}) returned {type(lent).__name__}, whose memory cannot be used ({error}); give an "
+                f"object with a writable buffer of {size} bytes in a row: an mmap, a NumPy array, or "
+                "tensor.numpy() of a tensor"
             ) from error
         return memory
 

@@ -167,9 +167,9 @@ class Population:
                 holds these very arrays (and a new ``_valid``, where that comes by itself and is not among
                 them). Columns that are no arrays (ragged, text, bytes and strings) cannot be given so. Or a
                 function, which is called once with the size of the whole batch in bytes, unless that is 0,
-                and returns an
-                object with a writable buffer of exactly that size at an address that is a multiple of 64; the
-                arrays of the batch view it. After an error, what the memory holds means nothing.
+                and returns an object with a writable buffer of exactly that size at an address that is a
+                multiple of 64; the arrays of the batch view it. After an error, what the memory holds means
+                nothing.
             errors: ``"mask"`` delivers a damaged record as zero or empty, and ``_valid`` says which rows are
                 whole.
 
