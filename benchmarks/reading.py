@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from itertools import cycle
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -14,7 +14,6 @@ from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Setting, Tried, attempted
 from benchmarks.workload import Batch, Workload
 
-SHARE = 0.25  # of the time of a turn, for a setting of the sweep
 WARMING = 3.0  # seconds, at most
 WATCHED = 0.1
 
@@ -24,22 +23,25 @@ def prepare(job: Job, workload: Workload) -> Tried:
     store = Store.of(job, workload)
     store.write()
 
-    def gather(setting: Setting) -> float:
+    def gather(setting: Setting, seconds: float) -> float:
         handle = store.open(setting)
         store.check_gather(handle)
-        return timing.rate(_gather(store, handle, job.seconds * SHARE), workload.batch)
+        _warm(store, handle, seconds)
+        return timing.rate(_gather(store, handle, seconds), workload.batch)
 
-    def loop(setting: Setting) -> float:
+    def loop(setting: Setting, seconds: float) -> float:
         with closing(store.loop(store.open(setting), setting)) as batches:
             store.check_loop(batches)
-            return timing.rate(_loop(batches, job.seconds * SHARE), workload.batch)
+            timing.settle(batches.__next__, seconds)
+            return timing.rate(_loop(batches, seconds), workload.batch)
 
-    gathers = sweep.tried(sweep.settings(store.peer, "layout", "open"), gather)
+    trial = sweep.trial(job)
+    gathers = sweep.tried(sweep.settings(store.peer, "layout", "open"), gather, trial)
     fastest = sweep.best(gathers)
     # The loader on what suits gather best, where there is a gather.
     opened = sweep.settings(store.peer, "layout", "open") if isinstance(fastest, str) else [fastest]
     loops = [way | setting for way in opened for setting in sweep.settings(store.peer, "loop")]
-    return {"gather": gathers, "loop": sweep.tried(loops, loop)}
+    return {"gather": gathers, "loop": sweep.tried(loops, loop, trial)}
 
 
 def measure(job: Job, workload: Workload) -> Found:
@@ -61,7 +63,7 @@ def _watched_loop(store: Store, setting: Setting, seconds: float) -> Found:
     with ExitStack() as stack:
         with process_tree.Watch() as starting:
             batches = stack.enter_context(closing(store.loop(store.open(setting), setting)))
-            _loop(batches, seconds / 2)
+            timing.settle(batches.__next__, seconds / 2)
         times = _loop(batches, seconds)
         with process_tree.Watch() as running:
             _loop(batches, min(seconds, WATCHED))
@@ -75,8 +77,7 @@ def _loop(batches: Iterator[Batch], seconds: float) -> list[float]:
 
 
 def _gather(store: Store, handle: Any, seconds: float) -> list[float]:
-    asked = cycle(store.asked())
-    return timing.seconds_each(lambda: store.peer.gather(handle, next(asked)), seconds)
+    return timing.gathers(partial(store.peer.gather, handle), store.asked(), seconds)
 
 
 def _warm(store: Store, handle: Any, seconds: float) -> None:

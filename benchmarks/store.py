@@ -19,7 +19,7 @@ WRITING, ANOTHER = 400.0, 30.0
 """Seconds to write a layout, and each that follows: what would take longer is given up, and says so."""
 
 _SURE = 5.0  # seconds of writing, after which it can be said
-_CHECKED, _AT_ONCE = 4, 256
+_CHECKED, _AT_ONCE, _BLOCK = 4, 256, 64
 _CHECKING = 2.0  # seconds, after which a slow system is asked for no further batch
 _UNFINISHED = "failed: its store was not finished"
 
@@ -111,10 +111,9 @@ class Store:
         config = setting.get("loop", {})
         return self.peer.loop(handle, self.workload.batch, seed=seed, transform=transform, **config)
 
-    def asked(self, batches: int = 64) -> list[Numbers]:
-        """Numbers to gather: some uniform batches, the same for every system."""
-        rng = np.random.default_rng(2)
-        return list(rng.integers(0, self.workload.samples, (batches, self.workload.batch), np.int64))
+    def asked(self, seed: int = 2) -> Iterator[list[Numbers]]:
+        """Numbers to gather, in blocks of random batches, without end; every system the same."""
+        return uniform(self.workload, seed)
 
     def check_gather(self, handle: Any) -> None:
         """Compare some batches with the truth.
@@ -123,7 +122,7 @@ class Store:
             ValueError: They are not what was asked for, byte for byte.
         """
         end = time.monotonic() + _CHECKING
-        for numbers in self.asked(_CHECKED):
+        for numbers in next(self.asked(seed=1))[:_CHECKED]:
             if self.workload.check(self.peer.gather(handle, numbers)) != numbers.tolist():
                 raise ValueError(f"{self.workload.name}: gather gave other samples than asked for")
             if time.monotonic() > end:
@@ -141,6 +140,13 @@ class Store:
         drawn = [number for each in numbers for number in each]
         if drawn == sorted(drawn) or len(set(drawn)) < min(len(drawn), self.workload.samples) / 2:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")
+
+
+def uniform(workload: Workload, seed: int) -> Iterator[list[Numbers]]:
+    """Blocks of batches of random numbers of samples, each drawn anew."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield list(rng.integers(0, workload.samples, (_BLOCK, workload.batch), np.int64))
 
 
 def workload_of(case: object) -> Workload | None:

@@ -5,13 +5,20 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 
 from benchmarks.peer import Cannot, Peer
-from benchmarks.suite import Setting
+from benchmarks.suite import Job, Setting
 
 FAILED = "failed: "
 """Begins the reason of a figure that is not there although it should be."""
+
+TRIAL = 0.2
+"""Seconds that a setting is timed for, at least, after a warm-up that is as long; see `trial`."""
+
+CLOSE, LONGER = 0.8, 3
+"""The best two are tried again, so many times as long, if the second has this share of the first's rate."""
 
 PATIENCE = 60
 """Seconds for a setting, with its start and the comparison of what it delivers."""
@@ -25,19 +32,38 @@ def settings(peer: Peer, *functions: str) -> list[Setting]:
     ]
 
 
-def tried(choices: Iterable[Setting], rate: Callable[[Setting], float]) -> list[tuple[Setting, float | str]]:
-    """Each setting with its rate, or the reason why it has none."""
-    found: list[tuple[Setting, float | str]] = []
-    for setting in choices:
-        try:
-            with _patience():
-                found.append((setting, rate(setting)))
-        except Cannot as reason:
-            found.append((setting, str(reason)))
-        except Exception as error:  # whatever another's software does belongs into its cell
-            traceback.print_exc(file=sys.stderr)
-            found.append((setting, failure(error)))
-    return found
+def trial(job: Job) -> float:
+    """The seconds of a trial, by those of a figure."""
+    return job.seconds if job.smoke else max(job.seconds / 4, TRIAL)
+
+
+def tried(
+    choices: Iterable[Setting], rate: Callable[[Setting, float], float], seconds: float = 0
+) -> list[tuple[Setting, float | str]]:
+    """Each setting with its rate over so many seconds, or the reason why it has none.
+
+    The best two are tried again, for longer, where it is not plain which of them it is; that rate counts.
+    """
+    found = [(setting, _attempt(partial(rate, setting, seconds))) for setting in choices]
+    rates = sorted((rate for _, rate in found if not isinstance(rate, str)), reverse=True)
+    least = rates[1] if len(rates) > 1 and rates[1] >= CLOSE * rates[0] else float("inf")
+    return [
+        (setting, first)
+        if isinstance(first, str) or first < least
+        else (setting, _attempt(partial(rate, setting, LONGER * seconds)))
+        for setting, first in found
+    ]
+
+
+def _attempt(rate: Callable[[], float]) -> float | str:
+    try:
+        with _patience():
+            return rate()
+    except Cannot as reason:
+        return str(reason)
+    except Exception as error:  # whatever another's software does belongs into its cell
+        traceback.print_exc(file=sys.stderr)
+        return failure(error)
 
 
 @contextmanager

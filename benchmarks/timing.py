@@ -1,12 +1,19 @@
 """How long batches take."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from benchmarks.peer import Numbers
 from benchmarks.suite import Found
 from benchmarks.workload import Batch, Packed
+
+QUEUED = 16
+"""Batches: more than any queue of a loader holds in the settings that are tried."""
+
+LATE = 4.0
+"""A loader so slow that `QUEUED` batches take so many times as long as a trial has no queue that fills."""
 
 
 def touch(batch: Batch) -> None:
@@ -27,6 +34,37 @@ def seconds_each(step: Callable[[], Batch], seconds: float) -> list[float]:
         now = time.perf_counter()
         times.append(now - began)
         began = now
+    return times
+
+
+def settle(step: Callable[[], object], seconds: float) -> None:
+    """Take batches as fast as they come, until what follows is not what was queued before the clock began.
+
+    For so many seconds at least, and `QUEUED` batches, unless these take `LATE` times as long.
+    """
+    began, count = time.perf_counter(), 0
+    while (passed := time.perf_counter() - began) < seconds or (count < QUEUED and passed < LATE * seconds):
+        step()
+        count += 1
+
+
+def gathers(
+    gather: Callable[[Numbers], Batch], blocks: Iterator[Iterable[Numbers]], seconds: float
+) -> list[float]:
+    """The time of each gather, over so many seconds; the clock stands still while a block is drawn."""
+    times: list[float] = []
+    left = seconds
+    while not times or left > 0:
+        block = next(blocks)
+        began = time.perf_counter()
+        for numbers in block:
+            touch(gather(numbers))
+            now = time.perf_counter()
+            times.append(now - began)
+            left -= now - began
+            began = now
+            if left <= 0:
+                break
     return times
 
 

@@ -33,7 +33,7 @@ def prepare(job: Job) -> Tried:
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
 
-    def rate(setting: Setting) -> float:
+    def rate(setting: Setting, _: float) -> float:
         handle = store.open(setting)
         store.check_gather(handle)
         del handle

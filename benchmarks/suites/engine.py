@@ -1,13 +1,12 @@
 """What parts of DSRT cost, beside itself without them: checksums, and the loader around the gather."""
 
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from functools import partial
 from statistics import median
 from typing import Any
 
 from benchmarks import table, timing
+from benchmarks.peer import Numbers
 from benchmarks.peers import FIRST
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Tried
@@ -42,23 +41,24 @@ def measure(job: Job) -> Found:
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     (manifest,) = store.place({}).glob("*/manifest.json")
     verified, unverified = (Population([Cache.open(manifest.parent, verify=each)]) for each in (True, False))
-    asked = cycle(store.asked())
-    works: dict[str, Callable[[], Batch]] = {
-        "verified": lambda: _viewed(verified.gather(next(asked), ["x"])),
-        "unverified": lambda: _viewed(unverified.gather(next(asked), ["x"])),
-    }
+    asked = store.asked()
+    works = {"verified": partial(_gathered, verified), "unverified": partial(_gathered, unverified)}
     times: dict[str, list[float]] = {work: [] for work in works}
     for piece in range(_PIECES + 1):
         for work, gather in works.items():
-            found = timing.seconds_each(gather, job.seconds / _PIECES)
+            found = timing.gathers(gather, asked, job.seconds / _PIECES)
             times[work] += found if piece else []  # the first of each warms
     rates: Found = {work: timing.rate(each, store.workload.batch) for work, each in times.items()}
     with Loader(verified, store.workload.batch, order="uniform", fields=["x"], threads=THREADS) as loader:
         steps = map(_viewed, loader.steps())
-        timing.seconds_each(steps.__next__, job.seconds / 2)
+        timing.settle(steps.__next__, job.seconds / 2)
         rates[_LOADER] = timing.rate(timing.seconds_each(steps.__next__, job.seconds), store.workload.batch)
     rates[_GATHERS] = _on_threads(verified, store, job.seconds)
     return rates
+
+
+def _gathered(population: Any, numbers: Numbers) -> Batch:
+    return _viewed(population.gather(numbers, ["x"]))
 
 
 def _viewed(batch: dict[str, Any]) -> Batch:
@@ -68,17 +68,13 @@ def _viewed(batch: dict[str, Any]) -> Batch:
 
 def _on_threads(population: Any, store: Store, seconds: float) -> float:
     """Gathers on so many threads, each for itself."""
-    end = time.perf_counter() + seconds
 
-    def gather(first: int) -> int:
-        asked, count = store.asked(), 0
-        while time.perf_counter() < end:
-            population.gather(asked[(first + count) % len(asked)], ["x"])
-            count += 1
-        return count
+    def gather(seed: int) -> float:
+        times = timing.gathers(partial(_gathered, population), store.asked(seed), seconds)
+        return timing.rate(times, store.workload.batch)
 
     with ThreadPoolExecutor(THREADS) as threads:
-        return sum(threads.map(gather, range(THREADS))) * store.workload.batch / seconds
+        return sum(threads.map(gather, range(THREADS)))
 
 
 def report(results: Results, smoke: bool) -> list[str]:

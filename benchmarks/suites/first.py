@@ -25,7 +25,7 @@ def prepare(job: Job) -> Tried:
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
 
-    def rate(setting: Setting) -> float:
+    def rate(setting: Setting, _: float) -> float:
         handle = store.open(setting)
         with closing(store.loop(handle, setting)) as batches:
             store.check_loop(batches)

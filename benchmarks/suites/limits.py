@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from itertools import chain, cycle, islice
 from pathlib import Path
 from statistics import median
 
@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks import table
 from benchmarks.peer import Cannot, Numbers
 from benchmarks.peers import MACHINE, machine
-from benchmarks.store import sized
+from benchmarks.store import sized, uniform
 from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
@@ -44,7 +44,7 @@ def prepare(job: Job) -> Tried:
     """
     workload = sized(CASES, job.case, job.smoke)
     machine.write(workload, workload.all(), job.folder)
-    numbers = _asked(workload, 0)[0]
+    numbers = next(uniform(workload, 1))[0]
     for handle in _handles(workload, job.folder).values():
         if workload.check(machine.gather(handle, numbers)) != numbers.tolist():
             raise ValueError(f"{workload.name}: other samples than asked for")
@@ -62,9 +62,11 @@ def _handles(workload: Workload, folder: Path) -> dict[str, machine.Handle]:
     return handles
 
 
-def _asked(workload: Workload, seed: int, batches: int = 64) -> list[Numbers]:
-    rng = np.random.default_rng(seed)
-    return list(rng.integers(0, workload.samples, (batches, workload.batch), np.int64))
+def _asked(workload: Workload, seed: int) -> list[Numbers]:
+    # As many as there are samples, at least, before the clock runs: asked for again, none is in a cache.
+    drawn = uniform(workload, seed)
+    count = -(-workload.samples // workload.batch)
+    return list(islice(chain.from_iterable(drawn), max(count, 1)))
 
 
 def measure(job: Job) -> Found:

@@ -70,12 +70,12 @@ def prepare(job: Job) -> Tried:
     """Try the settings, after what each draws was found to be what was asked for."""
     peer, rows = load(job.peer), _rows(job.case, job.smoke)
 
-    def rate(work: str, setting: Setting) -> float:
+    def rate(work: str, setting: Setting, seconds: float) -> float:
         make = _drawing(peer, work, rows, setting)
         _check(work, rows, make())
-        return _rate(work, rows, make, job.seconds)[0]
+        return _rate(work, rows, make, seconds)[0]
 
-    return {work: sweep.tried(_settings(peer, work), partial(rate, work)) for work in WORKS}
+    return {work: sweep.tried(_settings(peer, work), partial(rate, work), sweep.trial(job)) for work in WORKS}
 
 
 def measure(job: Job) -> Found:

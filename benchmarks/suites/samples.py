@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from statistics import median
 
@@ -23,7 +24,6 @@ SMOKE = ("tokens",)
 PEERS = SYSTEMS
 STORES = True
 MOST_ROUNDS = 100
-SHARE = 0.25
 
 
 def _own(store: Store) -> bool:
@@ -49,7 +49,7 @@ def _rate(store: Store, setting: Setting, seconds: float, check: bool = False) -
             (last,) = deque(islice(samples, count), maxlen=1)
             return last
 
-        step()
+        timing.settle(step, seconds / 2 if not check else seconds)
         return timing.rate(timing.seconds_each(step, seconds), count)
 
 
@@ -58,7 +58,7 @@ def prepare(job: Job) -> Tried:
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
     choices = sweep.settings(store.peer, "open", "samples" if _own(store) else "loop")
-    return {"samples": sweep.tried(choices, lambda each: _rate(store, each, job.seconds * SHARE, check=True))}
+    return {"samples": sweep.tried(choices, partial(_rate, store, check=True), sweep.trial(job))}
 
 
 def measure(job: Job) -> Found:

@@ -41,7 +41,7 @@ STORES = True
 MOST_ROUNDS = 5
 
 STEP = 0.020  # seconds
-SHARE = 0.5  # of the time of a turn, for a setting of the sweep
+LONG = 2  # times as long as elsewhere are settings tried, for these batches take longer
 
 Step = Callable[[Batch], object]
 
@@ -84,13 +84,14 @@ def prepare(job: Job) -> Tried:
     store, step = _store(job), _step(job.case)
     store.write()
 
-    def rate(setting: Setting) -> float:
+    def rate(setting: Setting, seconds: float) -> float:
         batches = store.loop(store.open(setting), setting)
         with closing(batches):
             store.check_loop(batches)
-            return _trained(store, batches, step, job.seconds * SHARE)["train"]
+            timing.settle(batches.__next__, seconds)
+            return _trained(store, batches, step, seconds)["train"]
 
-    return {"train": sweep.tried(sweep.settings(store.peer, "loop"), rate)}
+    return {"train": sweep.tried(sweep.settings(store.peer, "loop"), rate, LONG * sweep.trial(job))}
 
 
 def measure(job: Job) -> Found:
@@ -104,6 +105,7 @@ def measure(job: Job) -> Found:
     with closing(batches):
         with process_tree.Watch() as watched:
             _trained(store, batches, step, job.seconds / 2)
+        timing.settle(batches.__next__, job.seconds / 2)
         found: Found = dict(_trained(store, batches, step, job.seconds))
     return found | {"steady": median(watched.samples), "peak": max(watched.samples)}
 

@@ -43,7 +43,6 @@ PEERS = SYSTEMS
 STORES = True
 MOST_ROUNDS = 5
 
-SHARE = 0.5  # of the time of a turn, for a setting of the sweep
 _CHECKED = 3
 
 
@@ -61,15 +60,16 @@ def prepare(job: Job) -> Tried:
     store = _store(job)
     store.write()
 
-    def rate(setting: Setting) -> float:
+    def rate(setting: Setting, seconds: float) -> float:
         batches = _loop(store, job.case, setting)
         with closing(batches):
             for batch in islice(batches, _CHECKED):
                 _check(store.workload, job.case, np.asarray(batch))
-            times = timing.seconds_each(lambda: next(batches), job.seconds * SHARE)
+            timing.settle(batches.__next__, seconds)
+            times = timing.seconds_each(batches.__next__, seconds)
         return timing.rate(times, store.workload.batch)
 
-    return {"loop": sweep.tried(sweep.settings(store.peer, "loop"), rate)}
+    return {"loop": sweep.tried(sweep.settings(store.peer, "loop"), rate, sweep.trial(job))}
 
 
 def _check(workload: Workload, case: str, batch: npt.NDArray[Any]) -> None:
@@ -93,8 +93,8 @@ def measure(job: Job) -> Found:
     except Cannot as reason:
         return {"loop": str(reason)}
     with closing(batches):
-        timing.seconds_each(lambda: next(batches), job.seconds / 2)
-        times = timing.seconds_each(lambda: next(batches), job.seconds)
+        timing.settle(batches.__next__, job.seconds / 2)
+        times = timing.seconds_each(batches.__next__, job.seconds)
     return timing.figures("loop", times, store.workload.batch)
 
 

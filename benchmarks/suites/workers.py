@@ -52,7 +52,7 @@ def measure(job: Job) -> Found:
             step = batches.__next__
             step()
             found[f"{told}, first"] = time.perf_counter() - began
-            timing.seconds_each(step, job.seconds * SHARE / 2)
+            timing.settle(step, job.seconds * SHARE / 2)
             times = timing.seconds_each(step, job.seconds * SHARE)
             found[told] = timing.rate(times, store.workload.batch)
             found[f"{told}, memory"] = process_tree.private() - before

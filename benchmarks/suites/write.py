@@ -45,7 +45,7 @@ def prepare(job: Job) -> Tried:
     batches = list(workload.batches(workload.batch_bytes))
     values = elements(batches)
 
-    def rate(way: str, setting: Setting) -> float:
+    def rate(way: str, setting: Setting, _: float) -> float:
         folder = job.folder / way
         folder.mkdir()
         try:

@@ -1,0 +1,73 @@
+"""A setting is the best because it is fast, not because of what it did before the clock began."""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from benchmarks import sweep, timing
+from benchmarks.store import Store, uniform
+from benchmarks.suite import Setting
+from tests.benchmarks.test_workload import DENSE
+
+A, B, C = ({"loop": {"threads": count}} for count in (1, 2, 3))
+
+
+def test_the_best_two_are_tried_again_for_longer_and_that_rate_counts() -> None:
+    asked: list[tuple[Setting, float]] = []
+
+    def rate(setting: Setting, seconds: float) -> float:
+        asked.append((setting, seconds))
+        first = {1: 10.0, 2: 9.0, 3: 5.0}[setting["loop"]["threads"]]
+        return first if seconds == 1 else 19 - first
+
+    found = sweep.tried([A, B, C], rate, 1)
+    assert found == [(A, 9.0), (B, 10.0), (C, 5.0)]
+    assert asked[3:] == [(A, sweep.LONGER), (B, sweep.LONGER)]
+    assert sweep.best(found) == B
+
+
+def test_what_is_plainly_the_best_is_not_tried_again() -> None:
+    asked: list[Setting] = []
+
+    def rate(setting: Setting, _: float) -> float:
+        asked.append(setting)
+        return 10.0 if setting == A else 1.0
+
+    assert sweep.best(sweep.tried([A, B, C], rate, 1)) == A
+    assert asked == [A, B, C]
+
+
+def test_batches_that_were_queued_before_the_clock_began_are_not_counted() -> None:
+    def batches() -> Iterator[int]:
+        for number in range(100):
+            if number >= timing.QUEUED:  # the queue is empty
+                time.sleep(0.001)
+            yield number
+
+    loader = batches()
+    timing.settle(loader.__next__, 0.01)
+    assert next(loader) >= timing.QUEUED
+
+
+def test_no_block_of_numbers_is_asked_for_twice_and_all_systems_are_asked_for_the_same() -> None:
+    blocks, others = (list(islice(uniform(DENSE, seed=2), 3)) for _ in range(2))
+    assert np.array_equal(blocks, others)
+    assert len({each.tobytes() for block in blocks for each in block}) == sum(map(len, blocks))
+    assert set(np.concatenate([each for block in blocks for each in block]).tolist()) == set(
+        range(DENSE.samples)
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01])
+def test_gathers_are_of_numbers_drawn_anew_and_there_is_one_at_least(seconds: float) -> None:
+    asked: list[bytes] = []
+
+    def gather(numbers: np.ndarray) -> np.ndarray:
+        asked.append(numbers.tobytes())
+        return numbers
+
+    times = timing.gathers(gather, Store.asked(Store(None, DENSE, None)), seconds)  # type: ignore[arg-type]
+    assert len(times) == len(asked) == len(set(asked)) >= 1
