@@ -2,6 +2,8 @@
 
 import os
 import platform
+import shutil
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +23,17 @@ def describe(data: Path) -> dict[str, str]:
         "load": "{:.2f} {:.2f} {:.2f} at the start (1, 5, 15 minutes)".format(*os.getloadavg()),
         "python": f"{sys.implementation.name} {platform.python_version()}",
         "versions": ", ".join(versions),
+        **commit(),
     }
+
+
+def commit() -> dict[str, str]:
+    """What is measured, where this is a checkout of git; `-dirty` after it where files differ from it."""
+    if (git := shutil.which("git")) is None:
+        return {}
+    command = [git, "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return {} if said.returncode else {"commit": said.stdout.strip()}
 
 
 def installed(distribution: str) -> str | None:

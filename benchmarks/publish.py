@@ -8,6 +8,9 @@ from benchmarks.report import markdown
 
 DOCS = Path(__file__).parents[1] / "docs"
 
+METHOD = "`benchmarks/README.md` of the repository"
+"""Not a link: the documentation has no page of it."""
+
 
 def publish(record: Record) -> None:
     """Write docs/benchmarks.md and its pictures, in place of those of the run before."""
@@ -16,4 +19,5 @@ def publish(record: Record) -> None:
     for old in folder.glob("*.svg"):
         old.unlink()
     pictures = plots.draw(record, folder / "last")
-    (DOCS / "benchmarks.md").write_text(markdown(record, [f"benchmarks/{each.name}" for each in pictures]))
+    names = [f"benchmarks/{each.name}" for each in pictures]
+    (DOCS / "benchmarks.md").write_text(markdown(record, names, METHOD))

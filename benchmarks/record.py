@@ -1,36 +1,59 @@
 """What a run has found, as it is kept: JSON."""
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.peers import FIRST
-from benchmarks.suite import Results, Tried
+from benchmarks.suite import Figures, Results, Tried
 from benchmarks.sweep import FAILED
 
 
 @dataclass
 class Record:
-    """A run.
+    """A run, or several, of which each has added cases to those before it.
 
-    `systems` has what each peer says of itself, or why it is not in this run. `tried` has what was swept: by
-    suite, case and system.
+    `runs` has the header of each: its command and what it ran on. `systems` has what each peer says of
+    itself, or why it is not in this run. `tried` has what was swept: by suite, case and system. `origin` has,
+    by suite and case, the place in `runs` of the one that a case is from.
     """
 
-    header: dict[str, str]
+    runs: list[dict[str, str]]
     smoke: bool
     systems: dict[str, dict[str, str] | str]
     results: dict[str, Results] = field(default_factory=dict)
     tried: dict[str, dict[str, dict[str, Tried]]] = field(default_factory=dict)
+    origin: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, suite: str, case: str, figures: Figures, tried: dict[str, Tried]) -> None:
+        """A case that the last of the runs has measured."""
+        self.results.setdefault(suite, {})[case] = figures
+        self.tried.setdefault(suite, {})[case] = tried
+        self.origin.setdefault(suite, {})[case] = len(self.runs) - 1
 
     def save(self, path: Path) -> None:
-        """As JSON."""
-        path.write_text(json.dumps(asdict(self), indent=1))
+        """As JSON; whatever ends this process or the machine, the file is there whole, or that before it."""
+        unfinished = path.with_suffix(".unfinished")
+        with unfinished.open("w") as file:
+            json.dump(asdict(self), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
 
     @classmethod
     def read(cls, path: Path) -> "Record":
-        """What was saved."""
-        return cls(**json.loads(path.read_text()))
+        """What was saved.
+
+        Raises:
+            ValueError: An older version of the benchmarks has kept it, which measured otherwise.
+        """
+        found = json.loads(path.read_text())
+        if "runs" not in found:
+            raise ValueError(
+                f"{path}: kept by an older version, whose figures are no longer comparable; run anew"
+            )
+        return cls(**found)
 
     def failures(self) -> dict[str, str]:
         """Everything that went wrong, by where: what a system says it cannot do is none of it.

@@ -2,28 +2,31 @@
 
 from collections.abc import Iterable, Iterator
 
-from benchmarks import sweep, table, targets
+from benchmarks import coverage, sweep, table, targets
 from benchmarks.record import Record
 from benchmarks.suite import Setting
 from benchmarks.suites import SUITES
 
 
-def markdown(record: Record, pictures: Iterable[str]) -> str:
-    """The whole report; `pictures` are links to files."""
+def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
+    """The whole report; `pictures` are links to files, `method` is one to how it is measured."""
     lines = ["# DSRT beside its peers", ""]
     if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
-    lines += [f"- {key}: {value}" for key, value in record.header.items()]
+    lines += [*coverage.missing(record), *coverage.headers(record), ""]
     lines += [
+        f"How all of it is measured, and which systems are in which cases: {method}.",
         "",
-        "Figures are medians over the rounds; spread is the lowest and the highest round. How they are",
+        "Figures are medians over the rounds; spread is the lowest and the highest round. A figure with ~ is",
+        f"uncertain, and so is a ratio to it: a round of it was more than {table.STEADY * 100:.0f} % off the",
+        "median. Where there were fewer than three rounds, the spread says how many: it says nothing else.",
     ]
-    lines += ["measured, and which systems are in which cases, is told in `benchmarks/README.md`."]
     for picture in pictures:
         lines += ["", f"![]({picture})"]
     for suite in (suite for suite in SUITES if suite in record.results):
         results = record.results[suite]
-        lines += ["", *SUITES[suite].report(results, record.smoke)]
+        heading, *rest = SUITES[suite].report(results, record.smoke)
+        lines += ["", heading, *coverage.origin(record, suite), *rest]
     lines += ["", "## Targets", "", *targets.report(record)]
     lines += ["", "## What was tried", "", *_tried(record)]
     lines += ["", "## How each system does it", "", *_systems(record)]
@@ -31,7 +34,8 @@ def markdown(record: Record, pictures: Iterable[str]) -> str:
 
 
 def _tried(record: Record) -> Iterator[str]:
-    yield "Settings of systems that have a choice, each tried for a short time. **The fastest** was used."
+    yield "Settings of systems that have a choice, each tried for a short time. **The fastest** was used;"
+    yield "where two were close, both were tried again, for longer, and the rate here is that."
     yield ""
     yield from table.head("suite", "case", "work", "system", "settings and their rates", words=5)
     for suite, cases in record.tried.items():

@@ -18,6 +18,9 @@ from benchmarks.report import markdown
 from benchmarks.store import workload_of
 from benchmarks.suites import SUITES
 
+METHOD = "[benchmarks/README.md](../README.md)"
+"""How all of it is measured, from where reports are kept."""
+
 
 def main() -> None:
     """Run what the command line asks for; its status is not 0 where something failed or has no answer."""
@@ -45,22 +48,30 @@ def measured(planned: Plan) -> Record:
     refuse_debug_build()
     began = datetime.now(UTC)
     process.RESULTS.mkdir(exist_ok=True)
+    kept = process.RESULTS / f"{began:%Y%m%d-%H%M%S}{'-smoke' if planned.smoke else ''}"
     # Beside the results and not in /tmp, which may be memory or too small.
     data = Path(tempfile.mkdtemp(prefix="stores-", dir=process.RESULTS))
     try:
         turns.say("data are prepared, unless they are there")
         header = describe(data) | {f"data, {name}": what for name, what in prepared().items()}
-        record = Record({}, planned.smoke, {}) if not planned.resume else Record.read(last())
+        record = Record([], planned.smoke, {}) if not planned.resume else Record.read(last())
         method = f"`{planned.command}`, {planned.rounds} rounds, {planned.seconds} s a figure"
-        record.header |= {f"{began:%Y-%m-%d %H:%M} UTC": method, **header}
-        record.systems |= {peer: presence(peer, planned.patience) for peer in planned.peers}
-        each(planned, data, record)
+        systems = {peer: presence(peer, planned.patience) for peer in planned.peers}
+        header |= {
+            "systems": ", ".join(said["versions"] for said in systems.values() if isinstance(said, dict))
+        }
+        record.runs.append({"run": f"{began:%Y-%m-%d %H:%M} UTC, {method}", **header})
+        # A system that is not there any longer has figures of a run before.
+        known = {peer for peer, said in record.systems.items() if isinstance(said, dict)}
+        record.systems |= {
+            peer: said for peer, said in systems.items() if isinstance(said, dict) or peer not in known
+        }
+        each(planned, data, record, [peer for peer in systems if isinstance(systems[peer], dict)], kept)
     finally:
         shutil.rmtree(data)
-    kept = process.RESULTS / f"{began:%Y%m%d-%H%M%S}{'-smoke' if planned.smoke else ''}"
     record.save(kept.with_suffix(".json"))
     pictures = plots.draw(record, kept)
-    kept.with_suffix(".md").write_text(markdown(record, [picture.name for picture in pictures]))
+    kept.with_suffix(".md").write_text(markdown(record, [picture.name for picture in pictures], METHOD))
     print(kept.with_suffix(".md").read_text())
     print(f"\nKept as {kept}.md and .json")
     if planned.publish:
@@ -68,10 +79,12 @@ def measured(planned: Plan) -> Record:
     return record
 
 
-def each(planned: Plan, data: Path, record: Record) -> None:
-    """All cases that the record has not, those of a quick run first, while there is time."""
+def each(planned: Plan, data: Path, record: Record, present: list[str], kept: Path) -> None:
+    """All cases that the record has not, those of a quick run first, while there is time.
+
+    The record is kept after each, so that what ends a run costs it the case that it is at.
+    """
     end = time.monotonic() + 60 * planned.minutes
-    present = [peer for peer in planned.peers if isinstance(record.systems[peer], dict)]
     folder, stores = data / "case", data / "stores"
     for cases in by_workload(planned.cases).values():
         for suite, case in cases:
@@ -83,8 +96,8 @@ def each(planned: Plan, data: Path, record: Record) -> None:
             asked = QUICK if planned.few and case in SUITES[suite].FEW else ALL
             peers = [peer for peer in present if peer in SUITES[suite].PEERS and peer in asked]
             figures, tried = turns.taken(suite, case, folder, stores, peers, planned)
-            record.results.setdefault(suite, {})[case] = figures
-            record.tried.setdefault(suite, {})[case] = tried
+            record.add(suite, case, figures, tried)
+            record.save(kept.with_suffix(".json"))
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(stores, ignore_errors=True)
 

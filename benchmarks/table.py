@@ -6,6 +6,12 @@ from statistics import median
 from benchmarks.peers import ALL, FIRST
 from benchmarks.suite import Figures
 
+STEADY = 0.2
+"""A round may be off the median by so much, without a mark."""
+
+FEWEST = 3
+"""Rounds, of which a spread says something."""
+
 
 def head(*columns: str, words: int = 2) -> list[str]:
     """The first two lines of a table; all columns but the first `words` hold numbers."""
@@ -32,28 +38,44 @@ def rates(figures: Figures, work: str, columns: Mapping[str, Callable[[str], str
         if isinstance(rates, str):
             lines.append(row([name(peer), rates, "", "", *("" for _ in columns)]))
             continue
-        cells = [name(peer), f"{median(rates):,.0f}", spread(rates), ratio(rates, found.get(FIRST))]
+        cells = [name(peer), count(rates), spread(rates), ratio(rates, found.get(FIRST))]
         lines.append(row([*cells, *(column(peer) for column in columns.values())]))
     return lines
 
 
 def spread(figures: Sequence[float]) -> str:
-    """The lowest and the highest figure, by how much they differ from the median."""
+    """The lowest and the highest figure, by how much they differ from the median; of how many, if of few."""
     middle = median(figures)
-    return " ".join(f"{(edge / middle - 1) * 100:+.0f} %" for edge in (min(figures), max(figures)))
+    edges = [f"{(edge / middle - 1) * 100:+.0f} %" for edge in (min(figures), max(figures))]
+    few = f" ({len(figures)} round{'s' * (len(figures) > 1)})"
+    return " ".join(edges) + few * (len(figures) < FEWEST)
+
+
+def mark(*figures: Sequence[float]) -> str:
+    """`~` before what is uncertain: the rounds of one of these differ too much."""
+    for each in figures:
+        low, middle, high = min(each), median(each), max(each)
+        if low < middle * (1 - STEADY) or high > middle * (1 + STEADY):
+            return "~"
+    return ""
+
+
+def count(figures: Sequence[float], scale: float = 1) -> str:
+    """A median without its decimals."""
+    return f"{mark(figures)}{median(figures) * scale:,.0f}"
 
 
 def ratio(figures: Sequence[float] | str, others: Sequence[float] | str | None) -> str:
     """One median by another, if there are both."""
     if not others or isinstance(figures, str) or isinstance(others, str):
         return ""
-    return f"{median(figures) / median(others):.2f}"
+    return f"{mark(figures, others)}{median(figures) / median(others):.2f}"
 
 
 def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:
     """The median of a figure, three digits of it, if there is one."""
     found = figures.get(work, {}).get(peer, "")
-    return found if isinstance(found, str) else digits(median(found) * scale)
+    return found if isinstance(found, str) else f"{mark(found)}{digits(median(found) * scale)}"
 
 
 def digits(figure: float) -> str:

@@ -72,6 +72,6 @@ def report(results: Results, smoke: bool) -> list[str]:
             cells = [table.middle(figures, work, peer, 1e3) for work in ("open", "first", "second", "batch")]
             for place, work in ((1, "first"), (2, "second")):
                 if times := table.ratio(figures[work][peer], figures["batch"].get(peer)):
-                    cells[place] += f" ({float(times):.1f})"
+                    cells[place] += f" ({times})"
             lines.append(table.row([sized(CASES, case, smoke).title, table.name(peer), *cells]))
     return lines

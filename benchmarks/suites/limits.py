@@ -133,6 +133,10 @@ def _section(figures: Figures) -> list[str]:
     for work, systems in figures.items():
         title, threads = work.split("; ")
         rates = systems[MACHINE]
-        cells = (rates, "") if isinstance(rates, str) else (f"{median(rates):.2f}", table.spread(rates))
+        cells = (
+            (rates, "")
+            if isinstance(rates, str)
+            else (f"{table.mark(rates)}{median(rates):.2f}", table.spread(rates))
+        )
         lines.append(table.row([title, threads, *cells]))
     return lines

@@ -5,7 +5,6 @@ from collections.abc import Generator
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +84,6 @@ def report(results: Results, smoke: bool) -> list[str]:
                 cells += [rates, "", ""]
             else:
                 ratio = table.ratio(rates, systems.get(FIRST))
-                cells += [f"{median(rates):,.0f}", table.spread(rates), ratio]
+                cells += [table.count(rates), table.spread(rates), ratio]
             lines.append(table.row(cells))
     return lines

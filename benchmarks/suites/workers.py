@@ -2,7 +2,6 @@
 
 import time
 from contextlib import closing
-from statistics import median
 
 from benchmarks import process_tree, sweep, table, timing
 from benchmarks.peers import SYSTEMS
@@ -85,7 +84,7 @@ def _section(figures: Figures) -> list[str]:
             if isinstance(rates, str):
                 lines.append(table.row([shown, rates, "", "", "", ""]))
                 break
-            cells = [shown, work, f"{median(rates):,.0f}", table.spread(rates)]
+            cells = [shown, work, table.count(rates), table.spread(rates)]
             cells += [table.middle(figures, f"{work}, {which}", peer) for which in ("first", "memory")]
             lines.append(table.row(cells))
             shown = ""

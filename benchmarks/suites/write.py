@@ -162,7 +162,7 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
                 continue
             for seconds in costs:
                 rates = {name: _rates(workload, seconds[name]) for name in {peer, FIRST} & seconds.keys()}
-                cells += [f"{median(rates[peer]):,.0f}", table.spread(rates[peer])]
+                cells += [table.count(rates[peer]), table.spread(rates[peer])]
                 cells.append(table.ratio(rates[peer], rates.get(FIRST)))
             lines.append(table.row([*cells, f"{median(size):,.0f}"]))
     return lines

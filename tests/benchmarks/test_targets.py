@@ -8,7 +8,7 @@ from benchmarks.targets import TARGETS, report
 def record(figures: dict[str, dict[str, list[float] | str]], smoke: bool = False) -> Record:
     said = {"versions": "", "reads": "", "writes": ""}
     return Record(
-        {}, smoke, {"dsrt": said, "loaderx": said, "lance": "does not install"}, {"read": {"images": figures}}
+        [], smoke, {"dsrt": said, "loaderx": said, "lance": "does not install"}, {"read": {"images": figures}}
     )
 
 

@@ -1,0 +1,50 @@
+"""What a report is about: its runs, which case is from which of them, and what a full run has besides."""
+
+from collections.abc import Iterator
+
+from benchmarks import table
+from benchmarks.peers import ALL
+from benchmarks.record import Record
+from benchmarks.suites import SUITES
+
+
+def headers(record: Record) -> Iterator[str]:
+    """Of the first run all, and of those that have added cases to it what differs from the one before."""
+    before: dict[str, str] = {}
+    for number, header in enumerate(record.runs, 1):
+        if len(record.runs) > 1:
+            yield from ("", f"Run {number}:", "")[number == 1 :]
+        for key, value in header.items():
+            if before.get(key) != value:
+                yield f"- {key}: {value}"
+        before = header
+
+
+def origin(record: Record, suite: str) -> Iterator[str]:
+    """Which cases of a suite are from which run, where there are several."""
+    if len(record.runs) == 1:
+        return
+    runs = record.origin[suite]
+    told = (
+        f"of run {number + 1}: {', '.join(case for case in runs if runs[case] == number)}"
+        for number in sorted(set(runs.values()))
+    )
+    yield ""
+    yield f"*Cases {'; '.join(told)}.*"
+
+
+def missing(record: Record) -> Iterator[str]:
+    """What a complete full run has and this has not: suites, cases, systems."""
+    if record.smoke:
+        return
+    found = []
+    if suites := [name for name in SUITES if not record.results.get(name)]:
+        found.append(f"- suites: {', '.join(suites)}")
+    for name, suite in SUITES.items():
+        lacking = [case for case in suite.CASES if case not in record.results.get(name, {})]
+        if lacking and name not in suites:
+            found.append(f"- of `{name}`: {', '.join(lacking)}")
+    if systems := [peer for peer in ALL if not isinstance(record.systems.get(peer), dict)]:
+        found.append(f"- systems: {', '.join(map(table.name, systems))}")
+    if found:
+        yield from ("**This is not a complete full run.** It lacks:", "", *found, "")

@@ -1,0 +1,108 @@
+"""A report says what it is not, and which run each of its figures is from."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import coverage, table
+from benchmarks.machine import commit
+from benchmarks.peers import ALL
+from benchmarks.record import Record
+from benchmarks.suites import SUITES
+
+SAID = {"versions": "", "reads": "", "writes": ""}
+
+
+def _all() -> Record:
+    results: Any = {name: {case: {} for case in suite.CASES} for name, suite in SUITES.items()}
+    return Record([{"run": "one"}], False, dict.fromkeys(ALL, SAID), results)
+
+
+def test_a_complete_full_run_lacks_nothing() -> None:
+    assert list(coverage.missing(_all())) == []
+
+
+def test_what_is_missing_is_named_suites_cases_and_systems() -> None:
+    record = _all()
+    del record.results["write"]
+    del record.results["read"]["tokens"]
+    record.systems |= {"torch": "does not install"}
+    told = "\n".join(coverage.missing(record))
+    assert "not a complete full run" in told
+    assert "- suites: write\n- of `read`: tokens\n- systems: torch" in told
+
+
+def test_each_run_has_its_own_header_and_each_case_its_run() -> None:
+    record = Record([{"run": "one", "load": "1.00", "cpu": "this"}], False, {})
+    record.add("read", "tokens", {}, {})
+    record.runs.append({"run": "two", "load": "9.00", "cpu": "this"})
+    record.add("read", "images", {}, {})
+    told = [line for line in coverage.headers(record) if line]
+    assert told == [
+        "Run 1:",
+        "- run: one",
+        "- load: 1.00",
+        "- cpu: this",
+        "Run 2:",
+        "- run: two",
+        "- load: 9.00",
+    ]
+    assert "*Cases of run 1: tokens; of run 2: images.*" in coverage.origin(record, "read")
+
+
+def test_of_a_single_run_no_case_says_where_it_is_from() -> None:
+    record = Record([{"run": "one"}], False, {})
+    record.add("read", "tokens", {}, {})
+    assert list(coverage.headers(record)) == ["- run: one"]
+    assert list(coverage.origin(record, "read")) == []
+
+
+def test_a_record_that_cannot_be_finished_leaves_that_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "run.json"
+    record = Record([{"run": "one"}], False, {})
+    record.add("read", "tokens", {"gather": {"dsrt": [1.0]}}, {})
+    record.save(kept)
+
+    def full(_: int) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(os, "fsync", full)
+    later = Record([{"run": "two"}], False, {})
+    with pytest.raises(OSError, match="no room"):
+        later.save(kept)
+    assert Record.read(kept) == record
+
+
+def test_a_record_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"header": {}, "smoke": False, "systems": {}}))
+    with pytest.raises(ValueError, match="older version"):
+        Record.read(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("figures", "mark"), [([9.0, 10.0, 12.0], ""), ([9.0, 10.0, 12.1], "~"), ([7.9, 10.0, 10.0], "~")]
+)
+def test_a_figure_is_marked_where_a_round_is_off_by_more_than_a_fifth_and_so_is_a_ratio_to_it(
+    figures: list[float], mark: str
+) -> None:
+    assert table.count(figures) == f"{mark}10"
+    assert table.middle({"work": {"dsrt": figures}}, "work", "dsrt") == f"{mark}10"
+    assert table.ratio([20.0], figures) == f"{mark}2.00"
+    assert table.ratio(figures, [20.0]) == f"{mark}0.50"
+
+
+def test_the_spread_of_few_rounds_says_of_how_many() -> None:
+    assert table.spread([9.0, 10.0, 11.0]) == "-10 % +10 %"
+    assert table.spread([9.0, 11.0]) == "-10 % +10 % (2 rounds)"
+    assert table.spread([9.0]) == "+0 % +0 % (1 round)"
+
+
+def test_the_commit_is_said_or_nothing_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(commit()) <= {"commit"}
+    monkeypatch.setenv("PATH", "")
+    assert commit() == {}
