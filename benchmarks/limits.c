@@ -1,4 +1,4 @@
-/* What the machine can do at most: copies and decodes random records out of a mapped file, into a buffer that is used
+/* What the machine does for plain C: copies and decodes random records out of a mapped file, into a buffer that is used
    again and again. benchmarks/limits.py compiles this on the machine itself, for the instructions that it has. */
 
 #include <stddef.h>

@@ -1,7 +1,8 @@
-"""What the machine can do at most, in C: limits.c, compiled where it runs, and the libzstd that is there.
+"""What the machine does for plain C: limits.c, compiled where it runs, and the libzstd that is there.
 
 It is told where records lie in a file, and copies or decodes them into a buffer that is used again and again,
-in huge pages where the machine grants them. No system can do more with as many threads.
+in huge pages where the machine grants them; the first cache lines of the records that follow are asked for
+ahead. A yardstick and no limit: what has more under way in memory, on one thread or on more, can do more.
 """
 
 import ctypes

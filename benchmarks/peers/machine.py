@@ -1,4 +1,4 @@
-"""The machine itself: records out of one mapped file into buffers that are used again. The systems' limit.
+"""The machine itself: records out of one mapped file into buffers that are used again. A yardstick.
 
 Its batches are lent for a while, which no system can do that gives them away.
 """

@@ -17,7 +17,7 @@ from benchmarks.workload import Workload, elements
 
 PEERS = SYSTEMS
 STORES = False
-MOST_ROUNDS = 1
+MOST_ROUNDS = 3
 WORKERS = (0, 1, 2)
 
 _WORKLOAD = Workload(
@@ -112,6 +112,8 @@ def report(results: Results, smoke: bool) -> list[str]:
                 if isinstance(seconds, str) or isinstance(alone, str):
                     cells.append(str(seconds))
                 else:
-                    cells.append(f"{median(seconds):.2f} ({median(alone) / median(seconds):.2f} x)")
+                    cells.append(
+                        f"{table.mark(seconds)}{median(seconds):.2f} ({table.ratio(alone, seconds)} x)"
+                    )
             lines.append(table.row([table.name(peer), *cells]))
     return lines

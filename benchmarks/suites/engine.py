@@ -90,12 +90,13 @@ def report(results: Results, smoke: bool) -> list[str]:
     ]
     for case, figures in results.items():
         found = {work: systems[FIRST] for work, systems in figures.items()}
-        rates = {work: median(each) for work, each in found.items() if not isinstance(each, str)}
+        rates = {work: each for work, each in found.items() if not isinstance(each, str)}
         if not rates:
             lines.append(table.row([case, *map(str, found.values()), *[""] * 6]))
             continue
-        cells = [f"{rates[work]:,.0f}" for work in ("verified", "unverified", _LOADER, _GATHERS)]
-        cells.insert(2, f"{100 * (1 - rates['verified'] / rates['unverified']):.1f}")
-        cells.append(f"{rates[_LOADER] / rates[_GATHERS]:.2f}")
+        cells = [table.count(rates[work]) for work in ("verified", "unverified", _LOADER, _GATHERS)]
+        checked, bare = rates["verified"], rates["unverified"]
+        cells.insert(2, f"{table.mark(checked, bare)}{100 * (1 - median(checked) / median(bare)):.1f}")
+        cells.append(table.ratio(rates[_LOADER], rates[_GATHERS]))
         lines.append(table.row([sized(CASES, case, smoke).heading, *cells]))
     return lines

@@ -64,9 +64,10 @@ def report(results: Results, smoke: bool) -> list[str]:
         for peer in table.systems({peer for each in systems for peer in each}):
             cells = []
             for found in (each.get(peer, "") for each in systems):
-                value = found if isinstance(found, str) else median(found)
+                value, mark = (found, "") if isinstance(found, str) else (median(found), table.mark(found))
                 if not isinstance(value, str):
-                    value = table.digits(value * 1e3 if work == "open" else 1e6 / value)
+                    shown = table.digits(value * 1e3 if work == "open" else 1e6 / value)
+                    value = f"{mark}{shown}"
                 cells.append(value)
             lines.append(table.row([table.name(peer), *cells]))
     return lines

@@ -148,9 +148,9 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
         cells = [name]
         for place in ("disk", "memory"):
             seconds = of(f"{name}, {place}")
-            cells.append(f"{median(seconds):.3f}")
+            cells.append(f"{table.mark(seconds)}{median(seconds):.3f}")
             # The structure is a small part of the bytes.
-            whole = "" if "structure" in name else f"{size / median(seconds) / 1e9:.2f}"
+            whole = "" if "structure" in name else f"{table.mark(seconds)}{size / median(seconds) / 1e9:.2f}"
             cells += [whole, table.spread(seconds)]
         lines.append(table.row([*cells, f"{median(of(f'{name}, left')):,.0f}"]))
     return lines

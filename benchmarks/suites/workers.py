@@ -15,7 +15,7 @@ FEW: tuple[str, ...] = ()
 SMOKE = ("photographs",)
 PEERS = SYSTEMS
 STORES = True
-MOST_ROUNDS = 1
+MOST_ROUNDS = 3
 
 SHARE = 0.5  # of the time of a turn, for each number of workers
 WATCHED = 0.1
