@@ -69,7 +69,8 @@ def ratio(figures: Sequence[float] | str, others: Sequence[float] | str | None) 
     """One median by another, if there are both."""
     if not others or isinstance(figures, str) or isinstance(others, str):
         return ""
-    return f"{mark(figures, others)}{median(figures) / median(others):.2f}"
+    uncertain = "" if figures is others else mark(figures, others)
+    return f"{uncertain}{median(figures) / median(others):.2f}"
 
 
 def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:

@@ -94,6 +94,7 @@ def test_a_figure_is_marked_where_a_round_is_off_by_more_than_a_fifth_and_so_is_
     assert table.middle({"work": {"dsrt": figures}}, "work", "dsrt") == f"{mark}10"
     assert table.ratio([20.0], figures) == f"{mark}2.00"
     assert table.ratio(figures, [20.0]) == f"{mark}0.50"
+    assert table.ratio(figures, figures) == "1.00"
 
 
 def test_the_spread_of_few_rounds_says_of_how_many() -> None:
