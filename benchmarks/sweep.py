@@ -17,7 +17,7 @@ FAILED = "failed: "
 TRIAL = 0.2
 """Seconds that a setting is timed for, at least, after a warm-up that is as long; see `trial`."""
 
-CLOSE, LONGER = 0.8, 3
+CLOSE, LONGER = 0.8, 2
 """The best two are tried again, so many times as long, if the second has this share of the first's rate."""
 
 PATIENCE = 60
