@@ -22,7 +22,7 @@ _ZSTD = ("tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
 _RAW = ("records", "images", "tokens")
 _READ = (*_RAW, "tokens-list", *_ZSTD)
 _SIZES = ("1e6", "1e8")
-_PREFETCHED = 5  # batches: DSRT's four ahead, and the consumer's
+_PREFETCHED = 5  # batches: those that DSRT has ahead by default, four, and the consumer's
 
 # What, at least, and beside which systems; where it is measured: suite, cases, work.
 _RATES: tuple[tuple[str, float, tuple[str, ...], str, tuple[str, ...], str], ...] = (

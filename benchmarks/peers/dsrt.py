@@ -20,17 +20,16 @@ from dsrt_native.order import Sampler
 
 ABOUT = About(
     "dsrt-native",
-    "`Population.gather`; `Loader(order='permuted')`, its threads and prefetch as swept, transforms on the "
-    "consumer's thread; every record's checksum is verified at every read; draws by `Sampler`, "
-    "which the loader has inside",
+    "`Population.gather`; `Loader(order='permuted')`, its threads as swept, its prefetch as it is by "
+    "default, transforms on the consumer's thread; every record's checksum is verified at every read; "
+    "draws by `Sampler`, which the loader has inside",
     "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
     "checksums of records, BLAKE3 of files, everything synced before it is published",
 )
 _HEADER, _CHECKSUM = 64, 4  # bytes, of a shard and of a record
 
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "loop": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 8}],
-    "workers": [{"threads": threads} for threads in (1, 2, 4)],
+    work: [{"threads": threads} for threads in (1, 2, 4)] for work in ("loop", "workers")
 }
 
 
@@ -143,18 +142,9 @@ def loop(
     seed: int,
     transform: Transform | None = None,
     threads: int | None = None,
-    prefetch: int = 4,
 ) -> Iterator[Batch]:
     """Its loader; the transform runs on the thread that takes the batches."""
-    with Loader(
-        rows.population,
-        batch,
-        order="permuted",
-        seed=seed,
-        fields=["x"],
-        threads=threads,
-        prefetch=prefetch,
-    ) as loader:
+    with Loader(rows.population, batch, order="permuted", seed=seed, fields=["x"], threads=threads) as loader:
         for step in loader.steps():
             yield rows.viewed(step) if transform is None else transform(rows.viewed(step))
 

@@ -1,4 +1,4 @@
-"""Random batches of what is on the disk alone: how soon they are there, and how much is read for them."""
+"""Batches of what is on the disk alone: how soon they are there, and how much is read for the random ones."""
 
 import gc
 import time
@@ -24,7 +24,20 @@ PEERS = SYSTEMS
 STORES = True
 MOST_ROUNDS = 9
 
+_COLUMNS = (
+    "case",
+    "system",
+    "touched",
+    "of its pages",
+    "us a sample",
+    "x DSRT",
+    "in order",
+    "x DSRT",
+    "opening, KiB",
+)
+
 BATCHES = 4
+IN_ORDER = 2**26  # bytes of consecutive samples
 SHARE = 16  # one sample of so many: of more, some would lie in pages that were read for others
 
 
@@ -45,20 +58,17 @@ def prepare(job: Job) -> Tried:
 def measure(job: Job) -> Found:
     """Seconds a sample, bytes read by bytes asked for and by those of its own pages, bytes read to open."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
-    return {**_cold(store, job.setting("touched"))}
+    setting = job.setting("touched")
+    return {**_cold(store, setting), "in order": _in_order(store, setting)}
 
 
 def _cold(store: Store, setting: Setting) -> dict[str, float]:
-    gc.collect()  # what an earlier handle has mapped could not be evicted
-    evict(store.folder)
+    _forget(store)
     before = disk_bytes()
     handle = store.open(setting)
     opened = disk_bytes()
     batches = _asked(store.workload)
-    began = time.perf_counter()
-    for numbers in batches:
-        timing.touch(store.peer.gather(handle, numbers))
-    seconds = time.perf_counter() - began
+    seconds = _seconds(store, handle, batches)
     read = disk_bytes() - opened
     numbers = np.concatenate(batches)
     figures = {
@@ -70,6 +80,27 @@ def _cold(store: Store, setting: Setting) -> dict[str, float]:
         pages = optional(store.peer, "pages")(handle, numbers)
         figures["pages"] = read / (pages * PAGE)
     return figures
+
+
+def _in_order(store: Store, setting: Setting) -> float:
+    """Seconds a sample of gathers that follow each other through the store from its beginning."""
+    _forget(store)
+    workload = store.workload
+    count = min(workload.samples, workload.samples * IN_ORDER // workload.bytes)
+    batches = np.array_split(np.arange(count), -(-count // workload.batch))
+    return _seconds(store, store.open(setting), batches) / count
+
+
+def _forget(store: Store) -> None:
+    gc.collect()  # what an earlier handle has mapped could not be evicted
+    evict(store.folder)
+
+
+def _seconds(store: Store, handle: object, batches: list[Numbers]) -> float:
+    began = time.perf_counter()
+    for numbers in batches:
+        timing.touch(store.peer.gather(handle, numbers))
+    return time.perf_counter() - began
 
 
 def _asked(workload: Workload) -> list[Numbers]:
@@ -87,26 +118,29 @@ def _whole_pages(workload: Workload, numbers: Numbers) -> int:
 def report(results: Results, smoke: bool) -> list[str]:
     """One table."""
     lines = [
-        "## Cold random reads",
+        "## Cold reads",
         "",
         "Distinct random samples in batches, after every file of the store was evicted from the page cache,",
         "which mincore(2) confirmed. *Touched* is what was then read from the disk, read-ahead included, by",
         "what was asked for, each sample rounded up to whole pages; *of its pages* is the same by the pages",
         "of the system's own files that hold the samples and what its index tells of them, where it says",
         "which: a sample that begins anywhere lies in more pages. Of both, 1 is the least. *Opening* is",
-        "what was read before, to open the store. The time is this disk's; a virtual one may be cached by",
-        "its host.",
+        "what was read before, to open the store. *In order* are batches of consecutive samples from the",
+        "beginning, up to 64 MiB of them, evicted anew. Times are this disk's; a virtual one may be cached",
+        "by its host.",
         "",
-        *table.head("case", "system", "touched", "of its pages", "us a sample", "x DSRT", "opening, KiB"),
+        *table.head(*_COLUMNS),
     ]
     for case, figures in results.items():
         systems = figures.get("touched", {})
         for place, peer in enumerate(table.systems(systems)):
             first = sized(CASES, case, smoke).title if not place else ""
-            seconds = figures.get("seconds", {})
             cells = [first, table.name(peer), table.middle(figures, "touched", peer)]
-            cells += [table.middle(figures, "pages", peer), table.middle(figures, "seconds", peer, 1e6)]
-            cells += [table.ratio(seconds.get(PEERS[0], ""), seconds.get(peer))]
-            cells += [table.middle(figures, "opening", peer, 1 / 1024)]
+            cells += [table.middle(figures, "pages", peer)]
+            for work in ("seconds", "in order"):
+                seconds = figures.get(work, {})
+                cells.append(table.middle(figures, work, peer, 1e6))
+                cells.append(table.ratio(seconds.get(PEERS[0], ""), seconds.get(peer)))
+            cells.append(table.middle(figures, "opening", peer, 1 / 1024))
             lines.append(table.row(cells))
     return lines
