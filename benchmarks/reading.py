@@ -49,10 +49,11 @@ def measure(job: Job, workload: Workload) -> Found:
     store = Store.of(job, workload)
     # The loader first: its memory shall not hold what gather has left.
     found = attempted("loop", lambda: _watched_loop(store, job.setting("loop"), job.seconds))
-    return found | attempted("gather", lambda: _warm_gather(store, job.setting("gather"), job.seconds))
+    return found | attempted("gather", lambda: warm_gather(store, job.setting("gather"), job.seconds))
 
 
-def _warm_gather(store: Store, setting: Setting, seconds: float) -> Found:
+def warm_gather(store: Store, setting: Setting, seconds: float) -> Found:
+    """Samples a second of gathers for so many seconds, after a warm-up, and the times of a batch."""
     handle = store.open(setting)
     _warm(store, handle, min(seconds / 2, WARMING))
     return timing.figures("gather", _gather(store, handle, seconds), store.workload.batch)

@@ -28,7 +28,7 @@ _PREFETCHED = 5  # batches: those that DSRT has ahead by default, four, and the 
 _RATES: tuple[tuple[str, float, tuple[str, ...], str, tuple[str, ...], str], ...] = (
     ("dense gather, 150 KiB raw", 3.5, ("loaderx",), "read", ("images",), "gather"),
     ("dense gather, 150 KiB raw", 1.5, ("memmap",), "read", ("images",), "gather"),
-    ("dense gather, 150 KiB raw", 0.85, ("machine",), "read", ("images",), "gather"),
+    ("dense gather on one core, 150 KiB raw", 0.85, ("machine",), "core", ("images",), "gather"),
     ("dense gather, 2 KiB raw", 5, ("loaderx",), "read", ("records",), "gather"),
     ("dense gather, 2 KiB raw", 1.1, ("memmap",), "read", ("records",), "gather"),
     ("ragged tokens, packed", 5, ("loaderx",), "read", ("tokens",), "gather"),
@@ -38,7 +38,7 @@ _RATES: tuple[tuple[str, float, tuple[str, ...], str, tuple[str, ...], str], ...
     ("tokens, zstd", 1.7, ("loaderx",), "read", ("tokens-zstd",), "gather"),
     ("tokens, zstd with a dictionary", 2.3, ("loaderx",), "read", ("tokens-zstd-dict",), "gather"),
     ("photographs, zstd", 1.9, ("loaderx",), "read", ("photographs-zstd",), "gather"),
-    ("zstd on one core", 0.95, ("machine",), "read", _ZSTD, "gather"),
+    ("zstd on one core", 0.95, ("machine",), "core", _ZSTD, "gather"),
     ("loader, Python loop", 1, ("loaderx", "torch", "grain", "dataset_rt"), "read", _READ, "loop"),
     ("iteration by samples", 10, ("dataset_rt",), "samples", ("images", "records", "tokens"), "samples"),
     ("draws, uniform", 1, ("loaderx",), "sampler", _SIZES, "uniform"),

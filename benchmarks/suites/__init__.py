@@ -4,6 +4,7 @@ from benchmarks.suite import Suite
 from benchmarks.suites import (
     build,
     cold,
+    core,
     engine,
     first,
     limits,
@@ -34,6 +35,7 @@ SUITES: dict[str, Suite] = {
     "build": build,
     "verify": verify,
     "limits": limits,
+    "core": core,
     "engine": engine,
     "overhead": overhead,
     "cold": cold,  # the last: it leaves stores that are no longer in memory

@@ -37,11 +37,12 @@ def report(results: Results, smoke: bool) -> list[str]:
         "by DSRT's, and *x machine* by that of the row `machine`: above 1 it is faster. That row is plain C",
         "that copies or decodes the same records into buffers used again, asks memory for the first KiB of",
         "a record eight records ahead, and gathers on one thread; its loader is that on one or on all. It",
-        "is a yardstick and no limit: a system that gathers on more threads, or has more under way in",
-        "memory, can be above it. *Median* and *p95* are of the time of a batch. A loader has no median:",
-        "with a consumer that does nothing else, that is the time to take a batch from a queue, and its",
-        "rate says how fast it is. *Own memory* is what the loader's processes hold of their own (Pss_Anon",
-        "+ Pss_Shmem) with their interpreters and imports, in steady state and at most.",
+        "is a yardstick and no limit: a system that has more under way in memory can be above it, and one",
+        "that gathers a batch on more threads, as DSRT does with large ones; *Reading on one core* has both",
+        "on one. *Median* and *p95* are of the time of a batch. A loader has no median: with a consumer that",
+        "does nothing else, that is the time to take a batch from a queue, and its rate says how fast it is.",
+        "*Own memory* is what the loader's processes hold of their own (Pss_Anon + Pss_Shmem) with their",
+        "interpreters and imports, in steady state and at most.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(sized(CASES, case, smoke), figures)]

@@ -1,0 +1,68 @@
+"""Gathers on one core, DSRT's and the machine's: elsewhere a large gather of DSRT is on several threads."""
+
+import os
+from functools import partial
+
+from benchmarks import reading, sweep, table
+from benchmarks.peers import FIRST, MACHINE
+from benchmarks.store import Store, sized
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.workloads import READ
+
+PEERS = (FIRST, MACHINE)
+STORES = True
+_NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
+CASES = {name: READ[name] for name in _NAMES}
+QUICK = ("images", "records", "tokens")
+FEW: tuple[str, ...] = ()
+SMOKE = ("tokens-zstd",)
+MOST_ROUNDS = 25
+
+
+def _keep_to_one() -> None:
+    """Before anything is opened: that decides how many threads there are."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def prepare(job: Job) -> Tried:
+    """Store, check, and try the settings, on one core."""
+    _keep_to_one()
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    store.write()
+
+    def rate(setting: Setting, seconds: float) -> float:
+        store.check_gather(store.open(setting))
+        return float(reading.warm_gather(store, setting, seconds)["gather"])
+
+    return {"gather": sweep.tried(sweep.settings(store.peer, "layout", "open"), rate, sweep.trial(job))}
+
+
+def measure(job: Job) -> Found:
+    """Samples a second and the times of a batch, on one core."""
+    _keep_to_one()
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    return reading.warm_gather(store, job.setting("gather"), job.seconds)
+
+
+def report(results: Results, smoke: bool) -> list[str]:
+    """A table a workload."""
+    lines = [
+        "## Reading on one core",
+        "",
+        "The gathers of *Reading* by DSRT and by the machine, each in a process that the kernel keeps to one",
+        "core from its start, so that a large gather of DSRT is on one thread like the machine's. DSRT",
+        "verifies every record's checksum, the machine none.",
+    ]
+    for case, figures in results.items():
+        lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
+    return lines
+
+
+def _section(figures: Figures) -> list[str]:
+    found = figures.get("gather", {})
+    columns = {
+        "x machine": lambda peer: table.ratio(found[peer], found.get(MACHINE)),
+        "median, ms": partial(table.middle, figures, "gather median", scale=1e3),
+        "p95, ms": partial(table.middle, figures, "gather p95", scale=1e3),
+    }
+    return table.rates(figures, "gather", columns)
