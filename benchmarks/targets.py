@@ -15,6 +15,7 @@ from benchmarks.answers import (
     times_as_long,
     times_as_short,
 )
+from benchmarks.peers import FIRST
 from benchmarks.record import Record
 from benchmarks.workloads import WORKLOADS
 
@@ -22,6 +23,7 @@ _ZSTD = ("tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
 _RAW = ("records", "images", "tokens")
 _READ = (*_RAW, "tokens-list", *_ZSTD)
 _SIZES = ("1e6", "1e8")
+_PAGE = 2**-8  # MiB
 _PREFETCHED = 5  # batches: those that DSRT has ahead by default, four, and the consumer's
 
 # What, at least, and beside which systems; where it is measured: suite, cases, work.
@@ -59,9 +61,8 @@ _TIMES: tuple[tuple[str, float, tuple[str, ...], str, tuple[str, ...], str], ...
 def _beyond_slots(case: str) -> Value:
     workload = WORKLOADS[case]
     slots = _PREFETCHED * workload.bytes / workload.samples * workload.batch / 2**20
-    return lambda record: (
-        figure(record, "read", case, "loop steady") - figure(record, "read", case, "loop before") - slots
-    )
+    added = _added(case, FIRST)
+    return lambda record: added(record) - slots
 
 
 def _checksums(case: str) -> Value:
@@ -69,7 +70,23 @@ def _checksums(case: str) -> Value:
     return lambda record: 100 * (1 - unverified(record))
 
 
+def _added(case: str, peer: str) -> Value:
+    return lambda record: (
+        figure(record, "read", case, "loop steady", peer) - figure(record, "read", case, "loop before", peer)
+    )
+
+
+def _added_beside_torch(case: str) -> Value:
+    ours, others = _added(case, FIRST), _added(case, "torch")
+    return lambda record: ours(record) / max(others(record), _PAGE)
+
+
+def _cold(work: str) -> Mapping[str, Value]:
+    return {case: own("cold", case, work) for case in ("records", "images")}
+
+
 _MEMORY = {case: times_as_long("read", case, "loop steady", "torch") for case in _READ}
+_ADDED = {case: _added_beside_torch(case) for case in _READ}
 _OPENED = {"1e7": times_as_long("size", "1e7-samples", "open", "dataset_rt")}
 _CHECKED = {case: _checksums(case) for case in ("images", *_ZSTD)}
 _FIRST = ("images", "records", "tokens")
@@ -77,7 +94,8 @@ _COST = {work: growth("size", work, "1e4-samples", "1e7-samples") for work in ("
 
 # What, at most, of which unit, and its figures.
 _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
-    ("loader's own memory, beside torch's", 0.5, "x", _MEMORY),
+    ("own memory of a process with its loader and imports, beside torch's", 0.5, "x", _MEMORY),
+    ("own memory that the loader adds, beside torch's", 0.5, "x", _ADDED),
     ("loader's memory beyond its slots", 60, "MiB", {case: _beyond_slots(case) for case in _READ}),
     ("open 10 million samples, beside dataset-rt", 1, "x", _OPENED),
     (
@@ -116,12 +134,8 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
         "x",
         {"": growth("sampler", "weighted", "1e6", "1e8")},
     ),
-    (
-        "cold random reads, bytes read by those of the pages asked for",
-        1.1,
-        "x",
-        {case: own("cold", case, "pages") for case in ("records", "images")},
-    ),
+    ("cold random reads, bytes read by those asked for, in whole pages", 1.1, "x", _cold("touched")),
+    ("cold random reads, bytes read by those of the pages that hold them", 1.1, "x", _cold("pages")),
 )
 
 _THREADS = {

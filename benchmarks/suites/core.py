@@ -1,6 +1,7 @@
 """Gathers on one core, DSRT's and the machine's: elsewhere a large gather of DSRT is on several threads."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 
 from benchmarks import reading, sweep, table
@@ -60,7 +61,7 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 def _section(figures: Figures) -> list[str]:
     found = figures.get("gather", {})
-    columns = {
+    columns: dict[str, Callable[[str], str]] = {
         "x machine": lambda peer: table.ratio(found[peer], found.get(MACHINE)),
         "median, ms": partial(table.middle, figures, "gather median", scale=1e3),
         "p95, ms": partial(table.middle, figures, "gather p95", scale=1e3),

@@ -1,5 +1,7 @@
 """Random batches from a warm page cache: the gather, and the loop of a loader with its memory."""
 
+from statistics import median
+
 from benchmarks import reading, table
 from benchmarks.peers import ALL, FIRST, MACHINE
 from benchmarks.store import sized
@@ -42,7 +44,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "on one. *Median* and *p95* are of the time of a batch. A loader has no median: with a consumer that",
         "does nothing else, that is the time to take a batch from a queue, and its rate says how fast it is.",
         "*Own memory* is what the loader's processes hold of their own (Pss_Anon + Pss_Shmem) with their",
-        "interpreters and imports, in steady state and at most.",
+        "interpreters and imports, in steady state and at most; *added* is that in steady state without what",
+        "the process held before the loader was there: what torch's import takes, who trains with torch has",
+        "anyway. A loader that prepares batches ahead holds them.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(sized(CASES, case, smoke), figures)]
@@ -61,6 +65,7 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
         "x DSRT",
         "x machine",
         "own memory, MiB",
+        "added, MiB",
     )
     lines += table.head("work", "system", *columns)
     for work, title in _WORK.items():
@@ -69,12 +74,21 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
             cells = [title.format(batch=workload.batch) if peer == FIRST else "", table.name(peer)]
             rates = systems[peer]
             if isinstance(rates, str):
-                lines.append(table.row([*cells, rates, *[""] * 7]))
+                lines.append(table.row([*cells, rates, *[""] * 8]))
                 continue
             cells += [table.count(rates), table.count(rates, each)]
             cells.append("" if work == "loop" else table.middle(figures, f"{work} median", peer, 1e3))
             cells.append(table.middle(figures, f"{work} p95", peer, 1e3))
             cells += [table.spread(rates), *(table.ratio(rates, systems.get(to)) for to in (FIRST, MACHINE))]
             memory = [table.middle(figures, f"{work} {which}", peer) for which in ("steady", "peak")]
-            lines.append(table.row([*cells, ", at most ".join(filter(None, memory))]))
+            lines.append(
+                table.row([*cells, ", at most ".join(filter(None, memory)), _added(figures, work, peer)])
+            )
     return lines
+
+
+def _added(figures: Figures, work: str, peer: str) -> str:
+    steady, before = (figures.get(f"{work} {which}", {}).get(peer, "") for which in ("steady", "before"))
+    if isinstance(steady, str) or isinstance(before, str):
+        return ""
+    return f"{table.mark(steady)}{table.digits(median(steady) - median(before))}"
