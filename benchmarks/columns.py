@@ -41,11 +41,11 @@ def record_batches(
         yield pa.record_batch([column], schema=schema)
 
 
-def whole(column: Any) -> Any:
-    """One array of a chunked one, in memory of its own."""
+def whole(column: Any, *, owned: bool = False) -> Any:
+    """One array of a chunked one, in memory of its own; `owned` if that of the chunks is no mapped file."""
     if column.num_chunks > 1:
         return column.combine_chunks()
-    return column.chunk(0).take(pa.array(np.arange(len(column))))
+    return column.chunk(0) if owned else column.chunk(0).take(pa.array(np.arange(len(column))))
 
 
 def batch_of(workload: Workload, array: Any, shapes: Shapes | None = None) -> Batch:

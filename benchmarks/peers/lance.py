@@ -56,7 +56,7 @@ def open(workload: Workload, folder: Path) -> Opened:
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One `take`."""
-    found = columns.whole(handle.dataset.take(pa.array(numbers)).column(0))
+    found = columns.whole(handle.dataset.take(pa.array(numbers)).column(0), owned=True)
     shapes = None if handle.shapes is None else handle.shapes[numbers]
     return columns.batch_of(handle.workload, found, shapes)
 

@@ -62,7 +62,8 @@ def _column(handle: Opened, groups: Numbers) -> Any:
 
 def _batch(handle: Opened, column: Any, places: Numbers, numbers: Numbers) -> Batch:
     shapes = None if handle.shapes is None else handle.shapes[numbers]
-    return columns.batch_of(handle.workload, columns.whole(column.take(pa.array(places))), shapes)
+    taken = columns.whole(column.take(pa.array(places)), owned=True)
+    return columns.batch_of(handle.workload, taken, shapes)
 
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
