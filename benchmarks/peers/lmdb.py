@@ -1,10 +1,11 @@
 """LMDB: a tree of keys and values in one mapped file; samples are bytes under their number."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import lmdb
 import numpy as np
@@ -31,18 +32,24 @@ ROOM = 1 << 40
 """Of addresses; the file grows with what is written."""
 
 
-@cache
-def _opened(path: Path) -> lmdb.Environment:
-    # A process may have a file open only once.
-    return lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False)
+class _File:
+    """An opened file, until nobody has it any more: a process may have a file open only once."""
+
+    def __init__(self, path: Path) -> None:
+        self.environment = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False)
+
+
+_files: WeakValueDictionary[Path, _File] = WeakValueDictionary()
 
 
 class Environment:
-    """An opened file."""
+    """An opened file, and what its bytes do not say."""
 
     def __init__(self, workload: Workload, folder: Path, many: bool) -> None:
         self.workload, self.many, self.shapes = workload, many, records.shapes(folder)
-        self.environment = _opened(folder / "samples")
+        path = folder / "samples"
+        self.file = _files.get(path) or _File(path)
+        _files[path] = self.file
 
     def joined(self, numbers: Numbers, values: list[Any]) -> Batch:
         """The batch that these values are."""
@@ -75,7 +82,7 @@ def gather(store: Environment, numbers: Numbers) -> Batch:
     keys = [raw[place : place + 8] for place in range(0, len(raw), 8)]
     # A buffer is good until the transaction ends: a list of samples needs bytes of its own.
     how: dict[str, Any] = {"buffers": store.workload.form != "list"}
-    with store.environment.begin(**how) as transaction:
+    with store.file.environment.begin(**how) as transaction:
         if store.many:
             with transaction.cursor() as cursor:
                 return store.joined(numbers, [value for _, value in cursor.getmulti(keys)])
