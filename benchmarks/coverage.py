@@ -33,6 +33,16 @@ def origin(record: Record, suite: str) -> Iterator[str]:
     yield f"*Cases {'; '.join(told)}.*"
 
 
+def empty(record: Record, suite: str) -> Iterator[str]:
+    """The cases of which no system has a figure, and why."""
+    for case, figures in record.results[suite].items():
+        if not figures:
+            yield ""
+            reasons = record.absent.get(suite, {}).get(case, {})
+            told = "; ".join(f"{table.name(peer)}: {reason}" for peer, reason in reasons.items())
+            yield f"There is no figure of `{case}`. {told}"
+
+
 def missing(record: Record) -> Iterator[str]:
     """What a complete full run has and this has not: suites, cases, systems."""
     if record.smoke:

@@ -15,8 +15,9 @@ class Record:
     """A run, or several, of which each has added cases to those before it.
 
     `runs` has the header of each: its command and what it ran on. `systems` has what each peer says of
-    itself, or why it is not in this run. `tried` has what was swept: by suite, case and system. `origin` has,
-    by suite and case, the place in `runs` of the one that a case is from.
+    itself, or why it is not in this run. `tried` has what was swept: by suite, case and system. `absent` has,
+    by the same, why a system has no figure of a whole case. `origin` has, by suite and case, the place in
+    `runs` of the one that a case is from.
     """
 
     runs: list[dict[str, str]]
@@ -24,12 +25,16 @@ class Record:
     systems: dict[str, dict[str, str] | str]
     results: dict[str, Results] = field(default_factory=dict)
     tried: dict[str, dict[str, dict[str, Tried]]] = field(default_factory=dict)
+    absent: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     origin: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def add(self, suite: str, case: str, figures: Figures, tried: dict[str, Tried]) -> None:
+    def add(
+        self, suite: str, case: str, figures: Figures, tried: dict[str, Tried], absent: dict[str, str]
+    ) -> None:
         """A case that the last of the runs has measured."""
         self.results.setdefault(suite, {})[case] = figures
         self.tried.setdefault(suite, {})[case] = tried
+        self.absent.setdefault(suite, {})[case] = absent
         self.origin.setdefault(suite, {})[case] = len(self.runs) - 1
 
     def save(self, path: Path) -> None:
@@ -58,15 +63,22 @@ class Record:
     def failures(self) -> dict[str, str]:
         """Everything that went wrong, by where: what a system says it cannot do is none of it.
 
-        A setting of another system that fails is told where settings are, and that is all: there are others.
+        The first of all systems is to be in every case that it is asked for. A setting of another system that
+        fails is told where settings are, and that is all: there are others.
         """
         found = {
+            f"{suite} {case} {peer}": _absence(peer, reason)
+            for suite, cases in self.absent.items()
+            for case, absent in cases.items()
+            for peer, reason in absent.items()
+        }
+        found |= {
             f"{suite} {case} {work} {peer}": figure
             for suite, results in self.results.items()
             for case, figures in results.items()
             for work, systems in figures.items()
             for peer, figure in systems.items()
-            if isinstance(figure, str)
+            if isinstance(figure, str) and peer not in self.absent.get(suite, {}).get(case, {})
         }
         found |= {
             f"{suite} {case} {work} {peer} {setting}": rate
@@ -79,3 +91,7 @@ class Record:
             if isinstance(rate, str)
         }
         return {place: reason for place, reason in found.items() if reason.startswith(FAILED)}
+
+
+def _absence(peer: str, reason: str) -> str:
+    return reason if peer != FIRST or reason.startswith(FAILED) else FAILED + reason

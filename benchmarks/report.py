@@ -24,9 +24,9 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
     for picture in pictures:
         lines += ["", f"![]({picture})"]
     for suite in (suite for suite in SUITES if suite in record.results):
-        results = record.results[suite]
-        heading, *rest = SUITES[suite].report(results, record.smoke)
-        lines += ["", heading, *coverage.origin(record, suite), *rest]
+        found = {case: figures for case, figures in record.results[suite].items() if figures}
+        heading, *rest = SUITES[suite].report(found, record.smoke)
+        lines += ["", heading, *coverage.origin(record, suite), *rest, *coverage.empty(record, suite)]
     lines += ["", "## Targets", "", *targets.report(record)]
     lines += ["", "## What was tried", "", *_tried(record)]
     lines += ["", "## How each system does it", "", *_systems(record)]

@@ -12,7 +12,7 @@ from benchmarks import plots, process, publish, targets, turns
 from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
 from benchmarks.machine import describe
-from benchmarks.peers import ALL, QUICK
+from benchmarks.peers import ALL, FIRST, QUICK
 from benchmarks.record import Record
 from benchmarks.report import markdown
 from benchmarks.store import workload_of
@@ -57,6 +57,8 @@ def measured(planned: Plan) -> Record:
         record = Record([], planned.smoke, {}) if not planned.resume else Record.read(last())
         method = f"`{planned.command}`, {planned.rounds} rounds, {planned.seconds} s a figure"
         systems = {peer: presence(peer, planned.patience) for peer in planned.peers}
+        if isinstance(lost := systems.get(FIRST), str):
+            sys.exit(f"{FIRST} is not there, and nothing can be compared with it: {lost}")
         header |= {
             "systems": ", ".join(said["versions"] for said in systems.values() if isinstance(said, dict))
         }
@@ -95,8 +97,10 @@ def each(planned: Plan, data: Path, record: Record, present: list[str], kept: Pa
                 continue
             asked = QUICK if planned.few and case in SUITES[suite].FEW else ALL
             peers = [peer for peer in present if peer in SUITES[suite].PEERS and peer in asked]
-            figures, tried = turns.taken(suite, case, folder, stores, peers, planned)
-            record.add(suite, case, figures, tried)
+            if not peers:
+                continue  # it is about none of those that were asked for
+            found = turns.taken(suite, case, folder, stores, peers, planned)
+            record.add(suite, case, *found)
             record.save(kept.with_suffix(".json"))
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(stores, ignore_errors=True)

@@ -31,8 +31,8 @@ Ask: TypeAlias = Callable[[str, str], Any]
 
 def taken(
     suite: str, case: str, folder: Path, stores: Path, peers: list[str], plan: Plan
-) -> tuple[Figures, dict[str, Tried]]:
-    """The figures of every turn of a case, and the settings that each system was tried with."""
+) -> tuple[Figures, dict[str, Tried], dict[str, str]]:
+    """The figures of every turn of a case, the settings tried, by system, and why some have no figures."""
     figures: Figures = {}
     tried: dict[str, Tried] = {}
     absent: dict[str, str] = {}
@@ -68,7 +68,7 @@ def taken(
         absent |= _rounds(figures, ask, rounds, enough)
     for systems in figures.values():
         systems |= absent
-    return figures, tried
+    return figures, tried, absent
 
 
 def _prepared(peers: list[str], ask: Ask, smoke: bool) -> Iterable[tuple[str, Any]]:

@@ -37,9 +37,9 @@ def test_what_is_missing_is_named_suites_cases_and_systems() -> None:
 
 def test_each_run_has_its_own_header_and_each_case_its_run() -> None:
     record = Record([{"run": "one", "load": "1.00", "cpu": "this"}], False, {})
-    record.add("read", "tokens", {}, {})
+    record.add("read", "tokens", {}, {}, {})
     record.runs.append({"run": "two", "load": "9.00", "cpu": "this"})
-    record.add("read", "images", {}, {})
+    record.add("read", "images", {}, {}, {})
     told = [line for line in coverage.headers(record) if line]
     assert told == [
         "Run 1:",
@@ -55,7 +55,7 @@ def test_each_run_has_its_own_header_and_each_case_its_run() -> None:
 
 def test_of_a_single_run_no_case_says_where_it_is_from() -> None:
     record = Record([{"run": "one"}], False, {})
-    record.add("read", "tokens", {}, {})
+    record.add("read", "tokens", {}, {}, {})
     assert list(coverage.headers(record)) == ["- run: one"]
     assert list(coverage.origin(record, "read")) == []
 
@@ -65,7 +65,7 @@ def test_a_record_that_cannot_be_finished_leaves_that_before_it(
 ) -> None:
     kept = tmp_path / "run.json"
     record = Record([{"run": "one"}], False, {})
-    record.add("read", "tokens", {"gather": {"dsrt": [1.0]}}, {})
+    record.add("read", "tokens", {"gather": {"dsrt": [1.0]}}, {}, {})
     record.save(kept)
 
     def full(_: int) -> None:
