@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from benchmarks import table
 from benchmarks.peers import FIRST
 from benchmarks.record import Record
+from benchmarks.sweep import FAILED
 
 Value: TypeAlias = Callable[[Record], float]
 
@@ -69,9 +70,9 @@ def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) 
     """A median.
 
     Raises:
-        NotRun: The case or the system was not in this run.
+        NotRun: The case or the system was not in this run, or this machine lacks what it needs.
         NoRival: Another system cannot.
-        LookupError: There is none.
+        LookupError: There is none although there should be.
     """
     if record.smoke:
         raise NotRun("a smoke run has no figures")
@@ -84,6 +85,8 @@ def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) 
         raise NotRun(f"{suite} {case} with {table.name(peer)}")
     if isinstance(found, str) and peer != FIRST:
         raise NoRival(found)
+    if isinstance(found, str) and not found.startswith(FAILED):
+        raise NotRun(found)
     if not found or isinstance(found, str):
         raise LookupError(f"{suite} {case}: there is no figure of {peer} for {work}: {found}")
     return median(found)

@@ -58,6 +58,10 @@ def plan(arguments: list[str]) -> Plan:
     parser.add_argument("--publish", action="store_true", help="write docs/benchmarks.md, too")
     parser.add_argument("--peer", action="append", choices=ALL, help="only this; may repeat")
     options = parser.parse_args(arguments)
+    if options.smoke and (options.resume or options.publish):
+        parser.error("--smoke has no figures to --continue with or to --publish")
+    if options.peer and options.publish:
+        parser.error("--publish is for runs of all systems, and not with --peer")
     full = "full" in options.name
     names = [name for name in options.name if name != "full"]
     if unknown := set(names) - set(known):

@@ -1,4 +1,4 @@
-"""The work of one process: a single system on a single case of a suite. It prints one line of JSON.
+"""The work of one process: a single system on a single case of a suite. It prints JSON, and nothing else.
 
 python -m benchmarks.measure about PEER
 python -m benchmarks.measure store|prepare|measure|both SUITE JOB, the job as JSON
@@ -6,6 +6,7 @@ python -m benchmarks.measure store|prepare|measure|both SUITE JOB, the job as JS
 
 import importlib
 import json
+import os
 import sys
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,12 +22,16 @@ from benchmarks.suite import Job, Suite
 def main() -> None:
     """Do as the arguments say."""
     action, what, *job = sys.argv[1:]
+    # Whatever a system prints, at its end too, goes to standard error.
+    answer = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     found: Any
     try:
         found = about(what) if action == "about" else work(action, what, *job)
     except Cannot as reason:
         found = str(reason)
-    print(f"\n{json.dumps(found)}")
+    with answer:
+        json.dump(found, answer)
 
 
 def about(peer: str) -> dict[str, str]:

@@ -78,7 +78,10 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
     if started.returncode:
         last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
         raise ProcessError(last[:200])
-    return json.loads(out.splitlines()[-1])
+    try:
+        return json.loads(out)
+    except ValueError as error:
+        raise ProcessError("ended without an answer") from error
 
 
 def _environment() -> dict[str, str]:

@@ -1,8 +1,11 @@
-"""What a benchmark removes at its end is what nobody can want."""
+"""A process answers or is told to have not; what is removed at its end is what nobody can want."""
 
+import json
 import os
 import subprocess
 import sys
+
+import pytest
 
 from benchmarks import process
 
@@ -22,3 +25,25 @@ def test_shared_memory_of_the_dead_is_removed_and_that_of_the_living_is_not(tmp_
         mine,
         "psm_0123abcd",
     }
+
+
+def test_whatever_a_system_prints_is_no_part_of_the_answer():
+    work = (
+        "import atexit, os, sys; atexit.register(os.system, 'echo bye');"
+        "from benchmarks.measure import main; sys.argv[1:] = ['about', 'memmap']; main(); print('done')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", work], capture_output=True, text=True, cwd=process.ROOT.parent
+    )
+    assert set(json.loads(done.stdout)) == {"versions", "reads", "writes"}
+    assert "bye" in done.stderr
+
+
+@pytest.mark.parametrize("said", ["", "echo what", "echo what; exit 1"])
+def test_a_process_that_ends_without_an_answer_is_an_error_of_its_own(said, tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{said}\n")
+    python.chmod(0o700)
+    monkeypatch.setattr(process, "interpreter", lambda _: str(python))
+    with pytest.raises(process.ProcessError, match="ended with"):
+        process.run("lmdb", "about", "lmdb", patience=60)

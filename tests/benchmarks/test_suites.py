@@ -36,3 +36,11 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(capsys: pytest.Cap
     with pytest.raises(SystemExit):
         plan(["tokns"])
     assert "no such suite or workload: tokns; there are read, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "refused", [["--smoke", "--continue"], ["--smoke", "--publish"], ["--peer", "lmdb", "--publish"]]
+)
+def test_what_would_spoil_a_record_or_the_page_is_refused(refused: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        plan(refused)

@@ -61,3 +61,9 @@ def test_failures_are_what_no_system_says_of_itself() -> None:
         {"gather": {"dsrt": [1.0], "loaderx": "no codec"}, "loop": {"loaderx": "failed: it broke"}}
     )
     assert found.failures() == {"read images loop loaderx": "failed: it broke"}
+
+
+def test_what_the_machine_lacks_for_a_figure_of_ours_is_no_failure_but_said() -> None:
+    found = record({"allocations": {"dsrt": "no C compiler: cc"}})
+    answer = Target("", 0, {"": own("read", "images", "allocations")}, at_most=True).answer(found)
+    assert (answer.state, answer.figure) == ("not run", "no C compiler: cc")
