@@ -10,7 +10,16 @@ from benchmarks.peers import FIRST
 from benchmarks.record import Record
 from benchmarks.sweep import FAILED
 
-Value: TypeAlias = Callable[[Record], float]
+
+@dataclass
+class Asked:
+    """A run that is asked for figures, and whether one of them was uncertain."""
+
+    record: Record
+    uncertain: bool = False
+
+
+Value: TypeAlias = Callable[[Asked], float]
 
 
 class NotRun(Exception):
@@ -23,10 +32,11 @@ class NoRival(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says about a target."""
+    """What a run says about a target; `mark` is `~` where an uncertain figure decides."""
 
     state: Literal["met", "missed", "not run", "no answer"]
     figure: str
+    mark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +52,13 @@ class Target:
     def answer(self, record: Record) -> Answer:
         """Met if all are, missed if one is; no answer where a figure is missing that was to be measured."""
         found: dict[str, float] = {}
+        marks: dict[str, str] = {}
         missing: list[str] = []
         for name, value in self.values.items():
+            asked = Asked(record)
             try:
-                found[name] = value(record)
+                found[name] = value(asked)
+                marks[name] = "~" * asked.uncertain
             except NotRun as reason:
                 missing.append(str(reason))
             except NoRival:
@@ -55,18 +68,21 @@ class Target:
         if not found:
             return Answer("not run", missing[0] if missing else "no other system can")
         worst = (max if self.at_most else min)(found, key=found.__getitem__)
-        figure = f"{table.digits(found[worst])} {self.unit}"
+        figure = f"{marks[worst]}{table.digits(found[worst])} {self.unit}"
         if len(self.values) > 1:
             figure += f" ({worst})"
-        reached = found[worst] <= self.reach if self.at_most else found[worst] >= self.reach
-        if not reached:
-            return Answer("missed", figure)
+        short = [name for name, each in found.items() if not self._reached(each)]
+        if short:
+            return Answer("missed", figure, min(marks[name] for name in short))
         if missing:
             return Answer("not run", f"{missing[0]}; so far {figure}")
-        return Answer("met", figure)
+        return Answer("met", figure, max(marks.values()))
+
+    def _reached(self, found: float) -> bool:
+        return found <= self.reach if self.at_most else found >= self.reach
 
 
-def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) -> float:
+def figure(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) -> float:
     """A median.
 
     Raises:
@@ -74,6 +90,7 @@ def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) 
         NoRival: Another system cannot.
         LookupError: There is none although there should be.
     """
+    record = asked.record
     if record.smoke:
         raise NotRun("a smoke run has no figures")
     if case not in record.results.get(suite, {}):
@@ -89,12 +106,13 @@ def figure(record: Record, suite: str, case: str, work: str, peer: str = FIRST) 
         raise NotRun(found)
     if not found or isinstance(found, str):
         raise LookupError(f"{suite} {case}: there is no figure of {peer} for {work}: {found}")
+    asked.uncertain |= bool(table.mark(found))
     return median(found)
 
 
 def times_as_fast(suite: str, case: str, work: str, than: str) -> Value:
     """Our rate by another's."""
-    return lambda record: figure(record, suite, case, work) / figure(record, suite, case, work, than)
+    return lambda asked: figure(asked, suite, case, work) / figure(asked, suite, case, work, than)
 
 
 def times_as_long(suite: str, case: str, work: str, than: str) -> Value:
@@ -104,19 +122,19 @@ def times_as_long(suite: str, case: str, work: str, than: str) -> Value:
 
 def times_as_short(suite: str, case: str, work: str, than: str) -> Value:
     """Another's time by ours."""
-    return lambda record: figure(record, suite, case, work, than) / figure(record, suite, case, work)
+    return lambda asked: figure(asked, suite, case, work, than) / figure(asked, suite, case, work)
 
 
 def own(suite: str, case: str, work: str, scale: float = 1) -> Value:
     """A figure of ours."""
-    return lambda record: scale * figure(record, suite, case, work)
+    return lambda asked: scale * figure(asked, suite, case, work)
 
 
 def part(suite: str, case: str, work: str, of: str) -> Value:
     """A figure of ours by another one of ours."""
-    return lambda record: figure(record, suite, case, work) / figure(record, suite, case, of)
+    return lambda asked: figure(asked, suite, case, work) / figure(asked, suite, case, of)
 
 
 def growth(suite: str, work: str, few: str, many: str) -> Value:
     """A figure of ours in one case by the same in another."""
-    return lambda record: figure(record, suite, few, work) / figure(record, suite, many, work)
+    return lambda asked: figure(asked, suite, few, work) / figure(asked, suite, many, work)

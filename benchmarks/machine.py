@@ -64,4 +64,4 @@ def _filesystem(path: Path) -> str:
         inside = place == mount or place.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best[0]):
             best = (mount, kind)
-    return f"{best[1]}, page cache warm"
+    return best[1]

@@ -13,10 +13,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks import sweep
+from benchmarks import page_cache, sweep
 from benchmarks.peer import Cannot, load
 from benchmarks.store import Store, workload_of
 from benchmarks.suite import Job, Suite
+
+COLD = ("cold",)
+"""Suites that do not want in memory what they read."""
 
 
 def main() -> None:
@@ -54,6 +57,8 @@ def work(action: str, name: str, described: str) -> Any:
         workload = workload_of(suite.CASES[job.case])
         return Store.of(job, workload).write() if workload else None
     if action == "measure":
+        if suite.STORES and name not in COLD:
+            _warm(job, suite)
         return suite.measure(job)
     job.folder.mkdir(parents=True)
     tried = suite.prepare(job)
@@ -61,6 +66,16 @@ def work(action: str, name: str, described: str) -> Any:
         return tried
     best = {work: sweep.best(attempts) for work, attempts in tried.items()}
     return tried, suite.measure(replace(job, settings=best))
+
+
+def _warm(job: Job, suite: Suite) -> None:
+    """Have in memory what the job reads."""
+    workload = workload_of(suite.CASES[job.case])
+    if workload:
+        store = Store.of(job, workload)
+        settings = [setting for setting in job.settings.values() if not isinstance(setting, str)]
+        for place in {store.place(setting) for setting in settings or [{}]}:
+            page_cache.warm(place)
 
 
 if __name__ == "__main__":

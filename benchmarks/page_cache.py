@@ -1,4 +1,4 @@
-"""The kernel's cache of files: emptied of some, and asked what it still has of them."""
+"""The kernel's cache of files: emptied of some, filled with some, and asked what it has of them."""
 
 import ctypes
 import mmap
@@ -11,6 +11,8 @@ from benchmarks.peer import Cannot
 
 PAGE = mmap.PAGESIZE
 _TRIES = 5
+_PIECE = 1 << 20
+_LACKING = 0.01  # of all pages: the kernel may always have use for some
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -21,7 +23,7 @@ def evict(folder: Path) -> None:
     Raises:
         Cannot: It has not; a file system in memory cannot, and mapped pages stay.
     """
-    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+    files = _files(folder)
     for _ in range(_TRIES):
         for path in files:
             with path.open("rb") as file:
@@ -30,6 +32,28 @@ def evict(folder: Path) -> None:
         if not (left := sum(map(resident, files))):
             return
     raise Cannot(f"{left} pages of its files stay in memory")
+
+
+def warm(folder: Path) -> None:
+    """Read all files below it of which a page is missing.
+
+    Raises:
+        Cannot: They do not stay in memory.
+    """
+    files = _files(folder)
+    pages = {path: -(-path.stat().st_size // PAGE) for path in files}
+    piece = bytearray(_PIECE)
+    for path in (path for path in files if resident(path) < pages[path]):
+        with path.open("rb", buffering=0) as file:
+            while file.readinto(piece):
+                pass
+    lacking = sum(pages[path] - resident(path) for path in files)
+    if lacking > _LACKING * sum(pages.values()):
+        raise Cannot(f"{lacking} pages of its files do not stay in memory")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
 
 
 def resident(path: Path) -> int:

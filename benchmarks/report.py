@@ -18,8 +18,9 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
         f"How all of it is measured, and which systems are in which cases: {method}.",
         "",
         "Figures are medians over the rounds; spread is the lowest and the highest round. A figure with ~ is",
-        f"uncertain, and so is a ratio to it: a round of it was more than {table.STEADY * 100:.0f} % off the",
-        "median. Where there were fewer than three rounds, the spread says how many: it says nothing else.",
+        "uncertain, and so are a ratio to it and an answer to a target that it decides: a round of it was",
+        f"more than {table.STEADY * 100:.0f} % off the median, or there were fewer than {table.FEWEST}, and",
+        "then the spread says how many.",
     ]
     for picture in pictures:
         lines += ["", f"![]({picture})"]

@@ -10,7 +10,7 @@ STEADY = 0.2
 """A round may be off the median by so much, without a mark."""
 
 FEWEST = 3
-"""Rounds, of which a spread says something."""
+"""Rounds, of which a spread says something; a figure of fewer is uncertain."""
 
 
 def head(*columns: str, words: int = 2) -> list[str]:
@@ -52,10 +52,10 @@ def spread(figures: Sequence[float]) -> str:
 
 
 def mark(*figures: Sequence[float]) -> str:
-    """`~` before what is uncertain: the rounds of one of these differ too much."""
+    """`~` before what is uncertain: the rounds of one of these differ too much, or are too few."""
     for each in figures:
         low, middle, high = min(each), median(each), max(each)
-        if low < middle * (1 - STEADY) or high > middle * (1 + STEADY):
+        if len(each) < FEWEST or low < middle * (1 - STEADY) or high > middle * (1 + STEADY):
             return "~"
     return ""
 

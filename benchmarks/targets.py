@@ -62,23 +62,23 @@ def _beyond_slots(case: str) -> Value:
     workload = WORKLOADS[case]
     slots = _PREFETCHED * workload.bytes / workload.samples * workload.batch / 2**20
     added = _added(case, FIRST)
-    return lambda record: added(record) - slots
+    return lambda asked: added(asked) - slots
 
 
 def _checksums(case: str) -> Value:
     unverified = part("engine", case, "verified", "unverified")
-    return lambda record: 100 * (1 - unverified(record))
+    return lambda asked: 100 * (1 - unverified(asked))
 
 
 def _added(case: str, peer: str) -> Value:
-    return lambda record: (
-        figure(record, "read", case, "loop steady", peer) - figure(record, "read", case, "loop before", peer)
+    return lambda asked: (
+        figure(asked, "read", case, "loop steady", peer) - figure(asked, "read", case, "loop before", peer)
     )
 
 
 def _added_beside_torch(case: str) -> Value:
     ours, others = _added(case, FIRST), _added(case, "torch")
-    return lambda record: ours(record) / max(others(record), _PAGE)
+    return lambda asked: ours(asked) / max(others(asked), _PAGE)
 
 
 def _cold(work: str) -> Mapping[str, Value]:
@@ -170,5 +170,10 @@ def report(record: Record) -> Iterator[str]:
     for target, answer in answers(record).items():
         sign = "<=" if target.at_most else ">="
         yield table.row(
-            [target.title, f"{sign} {target.reach:g} {target.unit}", answer.figure, f"**{answer.state}**"]
+            [
+                target.title,
+                f"{sign} {target.reach:g} {target.unit}",
+                answer.figure,
+                f"**{answer.mark}{answer.state}**",
+            ]
         )

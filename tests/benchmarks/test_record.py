@@ -85,15 +85,16 @@ def test_a_record_of_an_older_version_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "mark"), [([9.0, 10.0, 12.0], ""), ([9.0, 10.0, 12.1], "~"), ([7.9, 10.0, 10.0], "~")]
+    ("figures", "mark"),
+    [([9, 10, 12], ""), ([9, 10, 12.1], "~"), ([7.9, 10, 10], "~"), ([10, 10], "~"), ([10], "~")],
 )
-def test_a_figure_is_marked_where_a_round_is_off_by_more_than_a_fifth_and_so_is_a_ratio_to_it(
+def test_a_figure_is_marked_where_a_round_is_far_off_or_there_are_few_and_so_is_a_ratio_to_it(
     figures: list[float], mark: str
 ) -> None:
     assert table.count(figures) == f"{mark}10"
     assert table.middle({"work": {"dsrt": figures}}, "work", "dsrt") == f"{mark}10"
-    assert table.ratio([20.0], figures) == f"{mark}2.00"
-    assert table.ratio(figures, [20.0]) == f"{mark}0.50"
+    assert table.ratio([20.0] * 3, figures) == f"{mark}2.00"
+    assert table.ratio(figures, [20.0] * 3) == f"{mark}0.50"
     assert table.ratio(figures, figures) == "1.00"
 
 

@@ -24,8 +24,8 @@ def test_a_target_is_met_from_what_is_to_be_reached_on(ours: float, state: str) 
 def test_the_worst_of_several_decides_and_is_named() -> None:
     found = record({"gather": {"dsrt": [2.0]}, "loop": {"dsrt": [1.0]}})
     values = {work: own("read", "images", work) for work in ("gather", "loop")}
-    assert Target("", 1.5, values).answer(found).figure == "1 x (loop)"
-    assert Target("", 1.5, values, at_most=True).answer(found).figure == "2 x (gather)"
+    assert Target("", 1.5, values).answer(found).figure == "~1 x (loop)"
+    assert Target("", 1.5, values, at_most=True).answer(found).figure == "~2 x (gather)"
 
 
 def test_what_was_not_measured_is_not_run_and_says_what() -> None:
@@ -67,3 +67,22 @@ def test_what_the_machine_lacks_for_a_figure_of_ours_is_no_failure_but_said() ->
     found = record({"allocations": {"dsrt": "no C compiler: cc"}})
     answer = Target("", 0, {"": own("read", "images", "allocations")}, at_most=True).answer(found)
     assert (answer.state, answer.figure) == ("not run", "no C compiler: cc")
+
+
+@pytest.mark.parametrize(
+    ("gather", "loop", "state", "mark"),
+    [
+        ([2.0] * 3, [3.0] * 3, "met", ""),
+        ([2.0] * 3, [3.0], "met", "~"),
+        ([1.0] * 3, [3.0], "missed", ""),
+        ([1.0], [3.0] * 3, "missed", "~"),
+        ([0.9], [1.0] * 3, "missed", ""),
+        ([1.0, 2.0, 3.0], [3.0] * 3, "met", "~"),
+    ],
+)
+def test_an_answer_is_marked_where_an_uncertain_figure_decides_it(
+    gather: list[float], loop: list[float], state: str, mark: str
+) -> None:
+    values = {work: own("read", "images", work) for work in ("gather", "loop")}
+    answer = Target("", 2, values).answer(record({"gather": {"dsrt": gather}, "loop": {"dsrt": loop}}))
+    assert (answer.state, answer.mark) == (state, mark)
