@@ -193,7 +193,8 @@ def peer_environments(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Figures beside the peers, in one run; see benchmarks/README.md for the arguments after `--`."""
     install_ours(session, NEEDS["torch"], *PEERS)
-    if "full" in session.posargs or set(session.posargs) & set(FULL_PEERS):
+    named = {argument.removeprefix("--peer=") for argument in session.posargs}
+    if named & {"full", *FULL_PEERS}:
         peer_environments(session)
     session.run("python", "-m", "benchmarks", *session.posargs)
 

@@ -1,6 +1,7 @@
 """Pictures of a run: systems side by side on every workload, and the cost of a sample by their number."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from textwrap import fill
@@ -99,8 +100,8 @@ def _lines(results: Results, path: Path) -> Path:
     figure, grid = pyplot.subplots(1, len(works), figsize=size, layout="constrained")
     # A system has its colour in all of them; none of the reds, which look like ours.
     others = [peer for peer in ALL if peer not in _STYLES]
-    colours = map(pyplot.get_cmap("tab20"), (0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 14, 15, 16, 18))
-    styles = _STYLES | {peer: {"color": colour} for peer, colour in zip(others, colours, strict=True)}
+    colours = cycle(map(pyplot.get_cmap("tab20"), (0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 14, 15, 16, 18)))
+    styles = _STYLES | {peer: {"color": colour} for peer, colour in zip(others, colours, strict=False)}
     for axes, (work, title) in zip(grid, works.items(), strict=True):
         found = _medians(results, work)
         for peer in table.systems({peer for systems in found.values() for peer in systems}):

@@ -1,5 +1,6 @@
 """A workload as one system has stored it: once for each of the system's layouts, for all suites together."""
 
+import os
 import shutil
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -77,9 +78,10 @@ class Store:
 
     def _samples(self, place: Path, seconds: float, reasons: list[str]) -> Iterator[Array]:
         """All of them, but where they would take longer than so many seconds: that is a reason."""
-        began = time.monotonic()
+        began, worked = time.monotonic(), _worked()
         for number, sample in enumerate(self.workload.all()):
-            if number and not number % _AT_ONCE and (passed := time.monotonic() - began) > _SURE:
+            if number and not number % _AT_ONCE and time.monotonic() - began > _SURE:
+                passed = alone(time.monotonic() - began, _worked() - worked)
                 part = number / self.workload.samples
                 if passed / part > seconds:
                     size = sum(file.stat().st_size for file in place.rglob("*")) / part
@@ -140,6 +142,20 @@ class Store:
         drawn = [number for each in numbers for number in each]
         if drawn == sorted(drawn) or len(set(drawn)) < min(len(drawn), self.workload.samples) / 2:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")
+
+
+def at_once() -> int:
+    """How many systems store at a time: nothing is timed then."""
+    return len(os.sched_getaffinity(0))
+
+
+def alone(clock: float, worked: float) -> float:
+    """Seconds without the others that store at the same time: those of the CPU, within what is possible."""
+    return min(max(worked, clock / at_once()), clock)
+
+
+def _worked() -> float:
+    return sum(os.times()[:4])  # of this process, and of its children that have ended
 
 
 def uniform(workload: Workload, seed: int) -> Iterator[list[Numbers]]:

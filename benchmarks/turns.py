@@ -1,7 +1,6 @@
 """The turns of a case: every system is prepared, and then all are measured, one after another, in rounds."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -13,7 +12,7 @@ from typing import Any, TypeAlias
 from benchmarks import process, sweep
 from benchmarks.command import Plan
 from benchmarks.peers import QUICK
-from benchmarks.store import workload_of
+from benchmarks.store import at_once, workload_of
 from benchmarks.suite import Figures, Found, Job, Tried
 from benchmarks.suites import SUITES
 
@@ -80,7 +79,7 @@ def _prepared(peers: list[str], ask: Ask, smoke: bool) -> Iterable[tuple[str, An
 
 def _at_once(action: str, peers: list[str], ask: Ask) -> list[tuple[str, Any]]:
     """Several at once: nothing is timed."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(at_once()) as pool:
         return list(zip(peers, pool.map(lambda peer: ask(action, peer), peers), strict=True))
 
 

@@ -11,7 +11,15 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
-FEW = ("images", "records", "records-512", "tokens-zstd-dict", "photographs-zstd")
+FEW = (
+    "images",
+    "records",
+    "records-512",
+    "tokens-list",
+    "tokens-zstd",
+    "tokens-zstd-dict",
+    "photographs-zstd",
+)
 SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
 STORES = True

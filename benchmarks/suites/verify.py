@@ -1,5 +1,6 @@
 """Verification of a whole cache beside the mere reading of its files: from the disk, and from memory."""
 
+import gc
 import os
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import table
+from benchmarks.page_cache import evict
 from benchmarks.peers import FIRST
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Tried
@@ -61,12 +63,6 @@ def _read(path: Path) -> list[Any]:
     return []
 
 
-def _evict(path: Path) -> None:
-    for file in _files(path):
-        with file.open("rb") as opened:
-            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def _cached() -> float:
     """MiB in the page cache of the machine."""
     lines = Path("/proc/meminfo").read_text().splitlines()
@@ -106,7 +102,8 @@ def measure(job: Job) -> Found:
     for name, work in _works().items():
         for place in ("disk", "memory"):
             if place == "disk":
-                _evict(path)
+                gc.collect()  # what is still mapped could not be evicted
+                evict(path)
             else:
                 _read(path)
             before = _cached()

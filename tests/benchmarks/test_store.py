@@ -104,3 +104,14 @@ def test_cases_of_a_workload_follow_each_other_and_cold_ones_are_the_last() -> N
     assert {suite for suite, _ in groups["photographs-3000"]} == {"read", "train", "transform", "workers"}
     for group in groups.values():
         assert all(suite == "cold" for suite, _ in group[-1:]) or "cold" not in dict(group)
+
+
+@pytest.mark.parametrize(
+    ("clock", "worked", "found"),
+    [(10, 5, 5), (10, 10, 10), (10, 4, 5), (10, 0, 5), (10, 18, 10)],
+)
+def test_what_others_that_store_at_the_same_time_take_is_not_counted(
+    clock: float, worked: float, found: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "at_once", lambda: 2)
+    assert store.alone(clock, worked) == found
