@@ -32,14 +32,8 @@ ROOM = 1 << 40
 """Of addresses; the file grows with what is written."""
 
 
-class _File:
-    """An opened file, until nobody has it any more: a process may have a file open only once."""
-
-    def __init__(self, path: Path) -> None:
-        self.environment = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False)
-
-
-_files: WeakValueDictionary[Path, _File] = WeakValueDictionary()
+_opened: WeakValueDictionary[Path, lmdb.Environment] = WeakValueDictionary()
+"""A process may have a file open only once: what is open is used again, and closed with its last handle."""
 
 
 class Environment:
@@ -48,8 +42,10 @@ class Environment:
     def __init__(self, workload: Workload, folder: Path, many: bool) -> None:
         self.workload, self.many, self.shapes = workload, many, records.shapes(folder)
         path = folder / "samples"
-        self.file = _files.get(path) or _File(path)
-        _files[path] = self.file
+        self.environment = _opened.get(path) or lmdb.open(
+            str(path), subdir=False, readonly=True, lock=False, readahead=False
+        )
+        _opened[path] = self.environment
 
     def joined(self, numbers: Numbers, values: list[Any]) -> Batch:
         """The batch that these values are."""
@@ -82,7 +78,7 @@ def gather(store: Environment, numbers: Numbers) -> Batch:
     keys = [raw[place : place + 8] for place in range(0, len(raw), 8)]
     # A buffer is good until the transaction ends: a list of samples needs bytes of its own.
     how: dict[str, Any] = {"buffers": store.workload.form != "list"}
-    with store.file.environment.begin(**how) as transaction:
+    with store.environment.begin(**how) as transaction:
         if store.many:
             with transaction.cursor() as cursor:
                 return store.joined(numbers, [value for _, value in cursor.getmulti(keys)])
