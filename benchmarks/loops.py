@@ -30,6 +30,13 @@ class Permutations:
                 yield order[first : first + self.batch]
 
 
+def one_by_one(samples: int, seed: int, shuffled: bool = True) -> Iterator[int]:
+    """The numbers of all samples, pass after pass: each in an order of its own, or as they are stored."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from rng.permutation(samples).tolist() if shuffled else range(samples)
+
+
 def gathered(
     gather: Callable[[Numbers], Batch],
     orders: Permutations,

@@ -44,8 +44,9 @@ class Peer(Protocol):
 
     A batch is as NumPy sees it, in memory of its own: no view of a mapped file, not lent until the next one.
     What only some systems have are further functions, for `optional`: `write_batches`, `write_rows`,
-    `metadata`, `build`, `samples(handle, *, seed, **config)`, an iteration without batches, and
-    `pages(handle, numbers)`, how many pages of its files hold these samples and what its index tells of them.
+    `metadata`, `build`, `samples(handle, *, seed, shuffled, **config)`, an iteration without end or batches,
+    by new permutations or as stored, and `pages(handle, numbers)`, how many pages of its files hold these
+    samples and what its index tells of them.
     """
 
     ABOUT: About

@@ -37,6 +37,12 @@ def shapes(folder: Path) -> Shapes | None:
     return np.load(path) if path.exists() else None
 
 
+def one(workload: Workload, record: bytes | memoryview) -> Array:
+    """The sample that a record is, a view of it; where shapes are kept apart, a vector."""
+    values = np.frombuffer(record, workload.dtype)
+    return values if workload.ragged else values.reshape(workload.shape)
+
+
 def joined(workload: Workload, records: Sequence[bytes | memoryview], shapes: Shapes | None = None) -> Batch:
     """The batch of these records, which have these shapes: one copy, but none to make a list."""
     if workload.form == "list":

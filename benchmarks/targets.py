@@ -43,6 +43,7 @@ _RATES: tuple[tuple[str, float, tuple[str, ...], str, tuple[str, ...], str], ...
     ("zstd on one core", 0.95, ("machine",), "core", _ZSTD, "gather"),
     ("loader, Python loop", 1, ("loaderx", "torch", "grain", "dataset_rt"), "read", _READ, "loop"),
     ("iteration by samples", 10, ("dataset_rt",), "samples", ("images", "records", "tokens"), "samples"),
+    ("iteration as stored", 10, ("dataset_rt",), "samples", ("images", "records", "tokens"), "in order"),
     ("draws, uniform", 1, ("loaderx",), "sampler", _SIZES, "uniform"),
     ("draws, permuted, 1e6", 1.5, ("loaderx",), "sampler", ("1e6",), "permuted"),
     ("draws, permuted, 1e8", 5, ("loaderx",), "sampler", ("1e8",), "permuted"),

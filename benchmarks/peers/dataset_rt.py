@@ -1,5 +1,6 @@
 """dataset-rt: samples are bytes; they are joined here, because a batch is what a training loop needs."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -39,11 +40,16 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         {"threads": 2, "prefetch": 512},
         {"threads": 1, "processes": 2},
     ],
+    "samples": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 512}],
     "workers": [
         *({"threads": threads} for threads in (1, 2, 4)),
         *({"threads": 1, "processes": processes} for processes in (1, 2, 4)),
     ],
 }
+
+
+_ENDLESS = 1 << 40
+"""Samples of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +74,18 @@ class Store:
         self.path = folder / "samples"
         self.samples = Samples(workload, records.shapes(folder))
         self.dataset = self.reader(1, ReaderConfig(seed=0, shuffle=False))
-        self.cache_id = int(self.dataset.get_metadata()["cache_id"][0])
+        # Its table of metadata has it, too, in every row, and would be made for that.
+        self.cache_id = int(json.loads((self.path / "manifest.json").read_text())["cache_id"])
 
     def reader(self, threads: int, config: ReaderConfig) -> CachedDataset:
         """Another one of the same cache."""
         return DatasetRuntime(num_workers=threads).cached_dataset([self.path], reader_config=config)
+
+    def endless(self, threads: int, config: ReaderConfig) -> CachedDataset:
+        """The same, whose epoch does not end: at the end of one, what was read ahead would be lost."""
+        reader = self.reader(threads, config)
+        reader.set_epoch_len(_ENDLESS)
+        return reader
 
 
 class _Source:
@@ -136,9 +149,9 @@ def loop(
     prefetch: int = 64,
     processes: int = 0,
 ) -> Iterator[Batch]:
-    """Its iterators, one after another, cut into batches, or its loader for torch."""
+    """Its iterator, cut into batches, or its loader for torch."""
     workload = store.samples.workload
-    reader = store.reader(threads, ReaderConfig(seed=seed, shuffle=True, prefetch_size=prefetch))
+    reader = store.endless(threads, ReaderConfig(seed=seed, shuffle=True, prefetch_size=prefetch))
     if processes:
         loader = reader.to_torch_dataloader(
             batch_size=batch,
@@ -150,14 +163,20 @@ def loop(
             drop_last=True,
             verbose=False,
         )
-        while True:
-            for made in loader:
-                yield arrived(made, workload)
+        for made in loader:
+            yield arrived(made, workload)
+    each = iter(reader)
     while True:
-        samples = iter(reader)
-        while len(chunk := list(islice(samples, batch))) == batch:
-            made = store.samples.joined(chunk)
-            yield made if transform is None else transform(made)
+        made = store.samples.joined(list(islice(each, batch)))
+        yield made if transform is None else transform(made)
+
+
+def samples(
+    store: Store, *, seed: int, shuffled: bool, threads: int = 4, prefetch: int = 64
+) -> Iterator[Array]:
+    """Its iterator."""
+    for sample in store.endless(threads, ReaderConfig(seed=seed, shuffle=shuffled, prefetch_size=prefetch)):
+        yield records.one(store.samples.workload, sample.data)
 
 
 def draw(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import dsrt_native
+from benchmarks.loops import one_by_one
 from benchmarks.page_cache import PAGE
 from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
@@ -21,8 +22,9 @@ from dsrt_native.order import Sampler
 ABOUT = About(
     "dsrt-native",
     "`Population.gather`; `Loader(order='permuted')`, its threads as swept, its prefetch as it is by "
-    "default, transforms on the consumer's thread; every record's checksum is verified at every read; "
-    "draws by `Sampler`, which the loader has inside",
+    "default, transforms on the consumer's thread; single samples by `cache[number]` or `for sample in "
+    "cache`; every record's checksum is verified at every read; draws by `Sampler`, which the loader has "
+    "inside",
     "`CacheWriter.append` and `append_batch`, `build` with workers, all else as it is by default: "
     "checksums of records, BLAKE3 of files, everything synced before it is published",
 )
@@ -147,6 +149,17 @@ def loop(
     with Loader(rows.population, batch, order="permuted", seed=seed, fields=["x"], threads=threads) as loader:
         for step in loader.steps():
             yield rows.viewed(step) if transform is None else transform(rows.viewed(step))
+
+
+def samples(rows: Rows, *, seed: int, shuffled: bool) -> Iterator[npt.NDArray[np.generic]]:
+    """`cache[number]` of permutations, or `for sample in cache`."""
+    cache = Cache.open(rows.folder / "samples", fields=["x"])
+    if shuffled:
+        for number in one_by_one(rows.workload.samples, seed):
+            yield cache[number]["x"]
+    while True:
+        for sample in cache:
+            yield sample["x"]
 
 
 def draw(

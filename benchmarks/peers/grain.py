@@ -33,6 +33,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         {"threads": 1, "buffer": 2, "processes": 2},
         {"each": True, "threads": 2, "buffer": 4},
     ],
+    "samples": [{"threads": 0, "buffer": 0}, {"threads": 2, "buffer": 64}, {"threads": 4, "buffer": 256}],
     "workers": [
         *({"threads": threads, "buffer": 2 * threads} for threads in (0, 1, 2, 4)),
         *({"threads": 1, "buffer": 2, "processes": processes} for processes in (1, 2, 4)),
@@ -116,6 +117,16 @@ def loop(
         made = made.mp_prefetch(grain.MultiprocessingOptions(processes, per_worker_buffer_size=2))
     for parts in made:
         yield Packed(*parts) if isinstance(parts, tuple) else parts
+
+
+def samples(
+    store: Records, *, seed: int, shuffled: bool, threads: int = 1, buffer: int = 2
+) -> Iterator[Array]:
+    """Its dataset of records."""
+    dataset = grain.MapDataset.source(store)
+    dataset = _shuffled(dataset, seed) if shuffled else dataset.repeat()
+    for _, record in dataset.to_iter_dataset(grain.ReadOptions(threads, buffer)):
+        yield records.one(store.workload, record)
 
 
 def _shuffled(dataset: Any, seed: int) -> Any:

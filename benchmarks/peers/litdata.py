@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import litdata.helpers
 from litdata.streaming.cache import Cache
 
-from benchmarks import streams
+from benchmarks import records, streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -85,6 +85,14 @@ def loop(
         transform=transform,
         workers=workers,
     )
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """Its dataset, epoch after epoch."""
+    dataset = litdata.StreamingDataset(str(handle.folder), shuffle=shuffled, seed=seed)
+    while True:
+        for sample in dataset:
+            yield records.one(handle.workload, sample)
 
 
 def _itself(sample: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import records
-from benchmarks.loops import Permutations, gathered
+from benchmarks.loops import Permutations, gathered, one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import Batch, Workload
 
@@ -96,6 +96,18 @@ def loop(
     """Permutations, one after another, as one writes it by hand."""
     orders = Permutations(store.workload.samples, batch, seed)
     yield from gathered(partial(gather, store), orders, transform, threads)
+
+
+def samples(store: Environment, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """A `get` for each, in one transaction, or its cursor from the first key on."""
+    with store.environment.begin() as transaction, transaction.cursor() as cursor:
+        if shuffled:
+            for number in one_by_one(store.workload.samples, seed):
+                yield records.one(store.workload, transaction.get(number.to_bytes(8, "big")))
+        while True:
+            for value in cursor.iternext(keys=False):
+                yield records.one(store.workload, value)
+            cursor.first()
 
 
 def draw(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.loops import Permutations, gathered
+from benchmarks.loops import Permutations, gathered, one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
@@ -84,6 +84,17 @@ def loop(
 ) -> Iterator[Batch]:
     """Permutations, one after another, as one writes it by hand."""
     yield from gathered(partial(gather, mapped), Permutations(len(mapped), batch, seed), transform, threads)
+
+
+def samples(mapped: Mapped, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """A copy of each row or slice."""
+    values, offsets, shapes = mapped.values, mapped.offsets, mapped.shapes
+    for number in one_by_one(len(mapped), seed, shuffled):
+        if offsets is None:
+            yield values[number].copy()
+        else:
+            vector = values[offsets[number] : offsets[number + 1]].copy()
+            yield vector if shapes is None else vector.reshape(shapes[number])
 
 
 def draw(

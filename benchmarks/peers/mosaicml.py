@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from streaming import MDSWriter, StreamingDataset
 from torch.utils.data import DataLoader
 
-from benchmarks import streams
+from benchmarks import records, streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -49,11 +49,11 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, mib: int =
             writer.write({"x": sample.tobytes() if kind == "bytes" else sample})
 
 
-def _dataset(workload: Workload, folder: Path, seed: int) -> Any:
+def _dataset(workload: Workload, folder: Path, seed: int, shuffled: bool = True) -> Any:
     # It refuses a folder that another of its datasets has open, and so each gets a path of its own.
     own = Path(mkdtemp()) / "shards"
     own.symlink_to(folder)
-    return StreamingDataset(local=str(own), shuffle=True, shuffle_seed=seed, batch_size=workload.batch)
+    return StreamingDataset(local=str(own), shuffle=shuffled, shuffle_seed=seed, batch_size=workload.batch)
 
 
 def open(workload: Workload, folder: Path) -> Opened:
@@ -83,6 +83,14 @@ def loop(
         transform=transform,
         workers=workers,
     )
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """Its dataset, epoch after epoch."""
+    dataset = _dataset(handle.workload, handle.folder, seed, shuffled)
+    while True:
+        for sample in dataset:
+            yield records.one(handle.workload, _content(sample))
 
 
 def draw(*_: Any, **__: Any) -> Any:

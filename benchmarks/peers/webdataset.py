@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import webdataset
 
-from benchmarks import loops, streams
+from benchmarks import loops, records, streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import Batch, Workload
 
@@ -59,18 +59,19 @@ def _content(sample: dict[str, Any]) -> Any:
     return sample["npy"] if "npy" in sample else sample["bin"]
 
 
+def _pipeline(handle: Opened, seed: int, shuffled: bool = True) -> Any:
+    if not shuffled:
+        return webdataset.WebDataset(handle.shards, shardshuffle=False).decode()
+    shards = webdataset.WebDataset(handle.shards, shardshuffle=SHARDS, seed=seed)
+    return shards.shuffle(BUFFER, rng=random.Random(seed)).decode()
+
+
 def loop(
     handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
 ) -> Iterator[Batch]:
     """Its pipeline, again and again; what is no whole batch at the end of an epoch is left out."""
     collate = partial(streams.sent, handle.workload, transform, _content)
-    pipeline = (
-        webdataset.WebDataset(handle.shards, shardshuffle=SHARDS, seed=seed)
-        .shuffle(BUFFER, rng=random.Random(seed))
-        .decode()
-        .batched(batch, collation_fn=collate, partial=False)
-        .repeat()
-    )
+    pipeline = _pipeline(handle, seed).batched(batch, collation_fn=collate, partial=False).repeat()
     # Forked from a server without threads, as with the others' workers.
     method = loops.server() if workers else None
     loader = webdataset.WebLoader(
@@ -78,6 +79,12 @@ def loop(
     )
     for found in loader:
         yield loops.arrived(found, handle.workload)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """Its pipeline without `batched`."""
+    for sample in _pipeline(handle, seed, shuffled).repeat():
+        yield records.one(handle.workload, sample["bin"])
 
 
 def draw(*_: Any, **__: Any) -> Any:
