@@ -10,7 +10,7 @@ from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import WORKLOADS
 
 CASES = {"photographs": WORKLOADS["photographs"]}
-QUICK: tuple[str, ...] = ()
+QUICK = ("photographs",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("photographs",)
 PEERS = SYSTEMS

@@ -1,6 +1,7 @@
 import pytest
 
 from benchmarks.command import chosen, plan
+from benchmarks.peer import load
 from benchmarks.peers import ALL, FULL, QUICK
 from benchmarks.suites import SUITES
 
@@ -25,6 +26,12 @@ def test_full_adds_systems_and_cases() -> None:
     assert plan([]).peers == QUICK
     assert plan(["full"]).peers == QUICK + FULL
     assert plan(["full"]).cases == {name: list(suite.CASES) for name, suite in SUITES.items()}
+
+
+def test_a_quick_run_starts_the_workers_of_torch_in_every_way() -> None:
+    assert plan([]).cases["workers"]
+    ways = {config.get("method") for config in load("torch").SWEEP["workers"]}
+    assert ways >= {"fork", "spawn", "forkserver"}
 
 
 def test_a_run_says_how_to_repeat_it() -> None:
