@@ -1,4 +1,4 @@
-"""What a peer is: a module under benchmarks/peers that fills five functions."""
+"""What a peer is: a module under benchmarks/peers that fills four functions."""
 
 import importlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -45,8 +45,10 @@ class Peer(Protocol):
     A batch is as NumPy sees it, in memory of its own: no view of a mapped file, not lent until the next one.
     What only some systems have are further functions, for `optional`: `write_batches`, `write_rows`,
     `metadata`, `build`, `samples(handle, *, seed, shuffled, **config)`, an iteration without end or batches,
-    by new permutations or as stored, and `pages(handle, numbers)`, how many pages of its files hold these
-    samples and what its index tells of them.
+    by new permutations or as stored, `pages(handle, numbers)`, how many pages of its files hold these samples
+    and what its index tells of them, and `draw(order, rows, batch, *, weights, seed, **config)`, its sampler
+    alone: what it returns draws so many numbers at each call; `order` is one of permuted, uniform and
+    weighted, and the last alone has `weights`, an array of float64.
     """
 
     ABOUT: About
@@ -73,21 +75,6 @@ class Peer(Protocol):
         """Shuffled batches of its own loader, without end; each through `transform`, where that is best.
 
         A generator, because closing it ends its threads and processes.
-        """
-
-    def draw(
-        self,
-        order: str,
-        rows: int,
-        batch: int,
-        *,
-        weights: npt.NDArray[np.float64] | None = None,
-        seed: int = 0,
-        **config: Any,
-    ) -> Callable[[], Numbers]:
-        """Its sampler alone; each call draws `batch` numbers.
-
-        `order` is one of sequential, permuted, uniform and weighted.
         """
 
 

@@ -73,8 +73,3 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("arrow_ipc", handle, batch, **config)
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """It brings none."""
-    raise Cannot("no sampler")

@@ -129,8 +129,3 @@ def _packed(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("hdf5", handle, batch, **config)
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """It brings none."""
-    raise Cannot("no sampler")

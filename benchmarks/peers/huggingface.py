@@ -89,8 +89,3 @@ def _shuffled(handle: Opened, batch: int, seed: int, transform: Transform | None
         for table in shuffled.iter(batch, drop_last_batch=True):
             found = _batch(handle, table, np.empty(0, np.int64))
             yield found if transform is None else transform(found)
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """It brings none apart from the data."""
-    raise Cannot("no sampler")

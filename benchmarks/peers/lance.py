@@ -64,8 +64,3 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """Its own gives whole scans or Python's objects: permutations of `take`."""
     return loops.stored("lance", handle, batch, **config)
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """It brings none."""
-    raise Cannot("no sampler")

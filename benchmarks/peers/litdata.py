@@ -97,8 +97,3 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
 
 def _itself(sample: Any) -> Any:
     return sample
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """Its shuffles are of what it reads."""
-    raise Cannot("no sampler")

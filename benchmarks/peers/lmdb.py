@@ -1,6 +1,6 @@
 """LMDB: a tree of keys and values in one mapped file; samples are bytes under their number."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -8,8 +8,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import lmdb
-import numpy as np
-import numpy.typing as npt
 
 from benchmarks import records
 from benchmarks.loops import Permutations, gathered, one_by_one
@@ -108,10 +106,3 @@ def samples(store: Environment, *, seed: int, shuffled: bool) -> Iterator[Array]
             for value in cursor.iternext(keys=False):
                 yield records.one(store.workload, value)
             cursor.first()
-
-
-def draw(
-    order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
-) -> Callable[[], Numbers]:
-    """It is a store."""
-    raise Cannot("no sampler")

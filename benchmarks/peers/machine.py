@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -154,8 +154,3 @@ def _permuted(samples: int, together: int, seed: int) -> Iterator[Numbers]:
         order = rng.permutation(samples)
         for first in range(0, samples - together + 1, together):
             yield order[first : first + together]
-
-
-def draw(order: str, rows: int, batch: int, **_: Any) -> NoReturn:
-    """It draws nothing."""
-    raise Cannot("no sampler")

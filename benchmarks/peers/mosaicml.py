@@ -91,8 +91,3 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
     while True:
         for sample in dataset:
             yield records.one(handle.workload, _content(sample))
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """Its shuffles are of what it reads."""
-    raise Cannot("no sampler")

@@ -94,8 +94,3 @@ def loop(
 def _numbers(handle: Opened, groups: Numbers) -> Numbers:
     numbers = (groups[:, None] * handle.rows + np.arange(handle.rows)).reshape(-1)
     return numbers[numbers < handle.workload.samples]
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """It brings none."""
-    raise Cannot("no sampler")

@@ -85,8 +85,3 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
     """Its pipeline without `batched`."""
     for sample in _pipeline(handle, seed, shuffled).repeat():
         yield records.one(handle.workload, sample["bin"])
-
-
-def draw(*_: Any, **__: Any) -> Any:
-    """Its shuffles are of what it reads."""
-    raise Cannot("no sampler")

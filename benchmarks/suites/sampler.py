@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import sweep, table
-from benchmarks.peer import Cannot, Numbers, Peer, load
+from benchmarks.peer import Cannot, Numbers, Peer, load, optional
 from benchmarks.peers import FIRST, SYSTEMS
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 
@@ -63,7 +63,7 @@ def _drawing(peer: Peer, work: str, rows: int, setting: Setting) -> Callable[[],
     order = "weighted" if work == ONE else work
     weights = _weights(rows) if order == "weighted" else None
     config = setting.get("draw", {})
-    return lambda: peer.draw(order, rows, BATCH, weights=weights, seed=3, **config)
+    return partial(optional(peer, "draw"), order, rows, BATCH, weights=weights, seed=3, **config)
 
 
 def prepare(job: Job) -> Tried:
