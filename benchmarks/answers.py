@@ -110,19 +110,14 @@ def figure(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) ->
     return median(found)
 
 
-def times_as_fast(suite: str, case: str, work: str, than: str) -> Value:
-    """Our rate by another's."""
-    return lambda asked: figure(asked, suite, case, work) / figure(asked, suite, case, work, than)
+def ours_by_theirs(suite: str, case: str, work: str, theirs: str) -> Value:
+    """Our rate, or time, or memory by another's."""
+    return lambda asked: figure(asked, suite, case, work) / figure(asked, suite, case, work, theirs)
 
 
-def times_as_long(suite: str, case: str, work: str, than: str) -> Value:
-    """Our time, or memory, by another's."""
-    return times_as_fast(suite, case, work, than)
-
-
-def times_as_short(suite: str, case: str, work: str, than: str) -> Value:
-    """Another's time by ours."""
-    return lambda asked: figure(asked, suite, case, work, than) / figure(asked, suite, case, work)
+def theirs_by_ours(suite: str, case: str, work: str, theirs: str) -> Value:
+    """The same the other way round."""
+    return lambda asked: figure(asked, suite, case, work, theirs) / figure(asked, suite, case, work)
 
 
 def own(suite: str, case: str, work: str, scale: float = 1) -> Value:

@@ -9,11 +9,10 @@ from benchmarks.answers import (
     Value,
     figure,
     growth,
+    ours_by_theirs,
     own,
     part,
-    times_as_fast,
-    times_as_long,
-    times_as_short,
+    theirs_by_ours,
 )
 from benchmarks.peers import FIRST
 from benchmarks.record import Record
@@ -86,9 +85,9 @@ def _cold(work: str) -> Mapping[str, Value]:
     return {case: own("cold", case, work) for case in ("records", "images")}
 
 
-_MEMORY = {case: times_as_long("read", case, "loop steady", "torch") for case in _READ}
+_MEMORY = {case: ours_by_theirs("read", case, "loop steady", "torch") for case in _READ}
 _ADDED = {case: _added_beside_torch(case) for case in _READ}
-_OPENED = {"1e7": times_as_long("size", "1e7-samples", "open", "dataset_rt")}
+_OPENED = {"1e7": ours_by_theirs("size", "1e7-samples", "open", "dataset_rt")}
 _CHECKED = {case: _checksums(case) for case in ("images", *_ZSTD)}
 _FIRST = ("images", "records", "tokens")
 _COST = {work: growth("size", work, "1e4-samples", "1e7-samples") for work in ("gather", "loop")}
@@ -151,7 +150,7 @@ TARGETS = (
             reach,
             {case: beside(suite, case, work, than) for case in cases},
         )
-        for beside, rows in ((times_as_fast, _RATES), (times_as_short, _TIMES))
+        for beside, rows in ((ours_by_theirs, _RATES), (theirs_by_ours, _TIMES))
         for title, reach, rivals, suite, cases, work in rows
         for than in rivals
     ),

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.answers import Target, growth, own, times_as_fast
+from benchmarks.answers import Target, growth, ours_by_theirs, own
 from benchmarks.record import Record
 from benchmarks.targets import TARGETS, report
 
@@ -12,7 +12,7 @@ def record(figures: dict[str, dict[str, list[float] | str]], smoke: bool = False
     )
 
 
-BESIDE = times_as_fast("read", "images", "gather", "loaderx")
+BESIDE = ours_by_theirs("read", "images", "gather", "loaderx")
 
 
 @pytest.mark.parametrize(("ours", "state"), [(40.0, "met"), (35.0, "met"), (34.9, "missed")])
@@ -29,7 +29,7 @@ def test_the_worst_of_several_decides_and_is_named() -> None:
 
 
 def test_what_was_not_measured_is_not_run_and_says_what() -> None:
-    beside = times_as_fast("read", "images", "gather", "lance")
+    beside = ours_by_theirs("read", "images", "gather", "lance")
     figures: dict[str, dict[str, list[float] | str]] = {"gather": {"dsrt": [1.0]}}
     for target in (Target("", 1, {"": beside}), Target("", 1, {"": growth("size", "open", "1e4", "1e7")})):
         answer = target.answer(record(figures))
