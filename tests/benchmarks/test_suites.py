@@ -1,9 +1,14 @@
+import os
+from pathlib import Path
+
 import pytest
 
+from benchmarks import reading
 from benchmarks.command import chosen, plan
-from benchmarks.peer import load
+from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK
-from benchmarks.suites import SUITES
+from benchmarks.suite import Found, Job
+from benchmarks.suites import SUITES, cold, core
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -51,3 +56,34 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(capsys: pytest.Cap
 def test_what_would_spoil_a_record_or_the_page_is_refused(refused: list[str]) -> None:
     with pytest.raises(SystemExit):
         plan(refused)
+
+
+def _job(case: str, work: str, folder: Path) -> Job:
+    return Job("memmap", case, folder, folder, 0.1, smoke=True, settings={work: {}})
+
+
+def test_a_failure_to_read_in_order_keeps_the_random_reads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fails(*_: object) -> float:
+        raise Cannot("pages stay")
+
+    monkeypatch.setattr(cold, "_cold", lambda *_: {"touched": 1.0})
+    monkeypatch.setattr(cold, "_in_order", fails)
+    found = cold.measure(_job("records", "touched", tmp_path))
+    assert found == {"touched": 1.0, "in order": "pages stay"}
+
+
+def test_reading_on_one_core_keeps_to_one_before_anything_is_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done: list[object] = []
+
+    def opened(*_: object) -> Found:
+        done.append("opened")
+        return {"gather": 1.0}
+
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: done.append(len(cores)))
+    monkeypatch.setattr(reading, "warm_gather", opened)
+    assert core.measure(_job("records", "gather", tmp_path)) == {"gather": 1.0}
+    assert done == [1, "opened"]
