@@ -2,12 +2,13 @@
 
 import importlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,16 +64,23 @@ def gathered(
 class _Stored:
     """What torch's DataLoader hands to its workers: each opens the store itself when it is first asked."""
 
-    def __init__(self, peer: str, workload: Workload, folder: Path, transform: Transform | None) -> None:
+    def __init__(
+        self,
+        peer: str,
+        workload: Workload,
+        folder: Path,
+        transform: Transform | None,
+        opened: Mapping[str, Any],
+    ) -> None:
         # A list of many arrays would travel as so many tensors: it is packed, and a list again on arrival.
         self.peer, self.workload = peer, replace(workload, form="packed")
-        self.folder, self.transform = folder, transform
+        self.folder, self.transform, self.opened = folder, transform, opened
         self.handle: Any = None
 
     def __getitem__(self, numbers: Numbers) -> Batch:
         peer = importlib.import_module(f"benchmarks.peers.{self.peer}")
         if self.handle is None:
-            self.handle = peer.open(self.workload, self.folder)
+            self.handle = peer.open(self.workload, self.folder, **self.opened)
         batch: Batch = peer.gather(self.handle, numbers)
         return batch if self.transform is None else self.transform(batch)
 
@@ -110,6 +118,7 @@ def by_processes(
     orders: Permutations,
     transform: Transform | None,
     workers: int,
+    opened: Mapping[str, Any],
 ) -> Iterator[Batch]:
     """Torch's DataLoader with so many workers; a request is a whole batch, as stores gather that at once.
 
@@ -117,7 +126,7 @@ def by_processes(
     """
     from torch.utils.data import DataLoader
 
-    source: Any = _Stored(peer, workload, folder, transform)
+    source: Any = _Stored(peer, workload, folder, transform, opened)
     loader: Any = DataLoader(
         source,
         batch_size=None,
@@ -139,10 +148,14 @@ def stored(
     transform: Transform | None = None,
     threads: int = 0,
     workers: int = 0,
+    opened: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Batch]:
-    """Loop over a store by any of these ways; the handle has its `workload` and `folder`."""
+    """Loop over a store by any of these ways; the handle has its `workload` and `folder`.
+
+    Workers open the store with what `opened` says, as the handle was.
+    """
     orders = Permutations(handle.workload.samples, batch, seed)
     if workers:
-        return by_processes(peer, handle.workload, handle.folder, orders, transform, workers)
+        return by_processes(peer, handle.workload, handle.folder, orders, transform, workers, dict(opened))
     gather = importlib.import_module(f"benchmarks.peers.{peer}").gather
     return gathered(partial(gather, handle), orders, transform, threads)

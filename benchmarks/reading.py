@@ -37,11 +37,11 @@ def prepare(job: Job, workload: Workload) -> Tried:
 
     trial = sweep.trial(job)
     gathers = sweep.tried(sweep.settings(store.peer, "layout", "open"), gather, trial)
-    fastest = sweep.best(gathers)
-    # The loader on what suits gather best, where there is a gather.
-    opened = sweep.settings(store.peer, "layout", "open") if isinstance(fastest, str) else [fastest]
-    loops = [way | setting for way in opened for setting in sweep.settings(store.peer, "loop")]
-    return {"gather": gathers, "loop": sweep.tried(loops, loop, trial)}
+    # The loader on what suits gather best, where there is a gather, and its fastest setting on the others.
+    rated = [(rate, way) for way, rate in gathers if not isinstance(rate, str)]
+    ways = [way for _, way in sorted(rated, key=lambda each: -each[0])] or store.ways()
+    loops = sweep.tried_by_steps(ways, sweep.settings(store.peer, "loop"), loop, trial)
+    return {"gather": gathers, "loop": loops}
 
 
 def measure(job: Job, workload: Workload) -> Found:

@@ -95,6 +95,11 @@ class Store:
         layouts = [each["layout"] for each in settings(self.peer, "layout")]
         return self.folder / f"layout-{layouts.index(setting.get('layout', layouts[0]))}"
 
+    def ways(self) -> list[Setting]:
+        """Each layout that is there, with each way to open it."""
+        every = settings(self.peer, "layout", "open")
+        return [setting for setting in every if not _said(self.place(setting)).read_text()]
+
     def open(self, setting: Setting) -> Any:
         """A handle of the peer.
 

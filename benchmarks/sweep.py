@@ -3,7 +3,7 @@
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
@@ -53,6 +53,20 @@ def tried(
         else (setting, _attempt(partial(rate, setting, LONGER * seconds)))
         for setting, first in found
     ]
+
+
+def tried_by_steps(
+    ways: Sequence[Setting],
+    configs: Sequence[Setting],
+    rate: Callable[[Setting, float], float],
+    seconds: float = 0,
+) -> list[tuple[Setting, float | str]]:
+    """Every config on the first of the ways to store and open, and the fastest of them on the others."""
+    found = tried([ways[0] | config for config in configs], rate, seconds)
+    fastest = best(found)
+    if isinstance(fastest, str):
+        return found
+    return found + tried([fastest | way for way in ways[1:]], rate, seconds)
 
 
 def _attempt(rate: Callable[[], float]) -> float | str:

@@ -11,6 +11,7 @@ from absl import flags
 from array_record.python.array_record_module import ArrayRecordReader, ArrayRecordWriter
 
 from benchmarks import records
+from benchmarks.loops import Permutations, gathered
 from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
@@ -18,7 +19,8 @@ ABOUT = About(
     "grain array-record",
     reads="`ArrayRecordReader.read` of many records at once, in its threads; `MapDataset`, shuffled, either "
     "of records that `batch` collects or of batches of numbers that are read at once, with threads or "
-    "processes; the bytes of a batch are joined into one array; riegeli's checksums",
+    "processes, or without Grain permutations and `read`, alone or with a thread; the bytes of a batch are "
+    "joined into one array; riegeli's checksums",
     writes="`ArrayRecordWriter` with `group_size:1`, which Grain asks for, uncompressed or zstd",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
@@ -31,7 +33,10 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         {"threads": 2, "buffer": 4},
         {"threads": 4, "buffer": 8},
         {"threads": 1, "buffer": 2, "processes": 2},
-        {"each": True, "threads": 2, "buffer": 4},
+        {"by": "records", "threads": 2, "buffer": 4},
+        {"threads": 0, "buffer": 0},
+        {"by": "hand", "threads": 0},
+        {"by": "hand", "threads": 1},
     ],
     "samples": [{"threads": 0, "buffer": 0}, {"threads": 2, "buffer": 64}, {"threads": 4, "buffer": 256}],
     "workers": [
@@ -98,13 +103,15 @@ def loop(
     *,
     seed: int,
     transform: Transform | None = None,
-    each: bool = False,
+    by: str = "batches",
     threads: int = 1,
     buffer: int = 2,
     processes: int = 0,
 ) -> Iterator[Batch]:
-    """Its dataset, endlessly repeated; the transform is a `map` of it."""
-    if each:
+    """Its dataset, endlessly repeated; the transform is a `map` of it. Or permutations and reads, by hand."""
+    if by == "hand":
+        yield from gathered(store.batch, Permutations(len(store), batch, seed), transform, threads)
+    if by == "records":
         batches = _shuffled(grain.MapDataset.source(store), seed).batch(batch, batch_fn=store.collected)
     else:
         numbers = _shuffled(grain.MapDataset.range(len(store)), seed).batch(batch, batch_fn=_numbers)

@@ -128,4 +128,4 @@ def _packed(handle: Opened, numbers: Numbers) -> Batch:
 
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
-    return loops.stored("hdf5", handle, batch, **config)
+    return loops.stored("hdf5", handle, batch, opened={"by": handle.by}, **config)

@@ -57,11 +57,11 @@ def _check(store: Store, work: str, samples: Iterator[Array]) -> None:
         raise ValueError(f"{store.workload.name}: the first {count} samples are not in order")
 
 
-def _settings(store: Store, work: str) -> list[Setting]:
-    own = sweep.settings(store.peer, "open", "samples")
+def _configs(store: Store, work: str) -> list[Setting]:
+    own = sweep.settings(store.peer, "samples")
     if work == _IN_ORDER:
         return own
-    rows = sweep.settings(store.peer, "open", "loop")
+    rows = sweep.settings(store.peer, "loop")
     return own + rows if hasattr(store.peer, "samples") else rows
 
 
@@ -69,8 +69,11 @@ def prepare(job: Job) -> Tried:
     """Store, check, and try the settings."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
+    ways, seconds = store.ways(), sweep.trial(job)
     return {
-        work: sweep.tried(_settings(store, work), partial(_rate, store, work, check=True), sweep.trial(job))
+        work: sweep.tried_by_steps(
+            ways, _configs(store, work), partial(_rate, store, work, check=True), seconds
+        )
         for work in _WORK
     }
 

@@ -91,7 +91,8 @@ def prepare(job: Job) -> Tried:
             timing.settle(batches.__next__, seconds)
             return _trained(store, batches, step, seconds)["train"]
 
-    return {"train": sweep.tried(sweep.settings(store.peer, "loop"), rate, LONG * sweep.trial(job))}
+    loops = sweep.settings(store.peer, "loop")
+    return {"train": sweep.tried_by_steps(store.ways(), loops, rate, LONG * sweep.trial(job))}
 
 
 def measure(job: Job) -> Found:

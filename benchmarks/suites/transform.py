@@ -69,7 +69,8 @@ def prepare(job: Job) -> Tried:
             times = timing.seconds_each(batches.__next__, seconds)
         return timing.rate(times, store.workload.batch)
 
-    return {"loop": sweep.tried(sweep.settings(store.peer, "loop"), rate, sweep.trial(job))}
+    loops = sweep.settings(store.peer, "loop")
+    return {"loop": sweep.tried_by_steps(store.ways(), loops, rate, sweep.trial(job))}
 
 
 def _check(workload: Workload, case: str, batch: npt.NDArray[Any]) -> None:

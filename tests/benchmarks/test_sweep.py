@@ -40,6 +40,20 @@ def test_what_is_plainly_the_best_is_not_tried_again() -> None:
     assert asked == [A, B, C]
 
 
+def test_the_fastest_setting_on_the_first_layout_is_tried_on_the_others() -> None:
+    ways: list[Setting] = [{"layout": {"mib": mib}} for mib in (1, 2, 3)]
+
+    def rate(setting: Setting, _: float) -> float:
+        return float(100 * setting["layout"]["mib"] + 10 * setting["loop"]["threads"])
+
+    found = sweep.tried_by_steps(ways, [A, B, C], rate)
+    assert [setting for setting, _ in found] == [
+        *(ways[0] | each for each in (A, B, C)),
+        *(each | C for each in ways[1:]),
+    ]
+    assert sweep.best(found) == ways[2] | C
+
+
 def test_batches_that_were_queued_before_the_clock_began_are_not_counted() -> None:
     def batches() -> Iterator[int]:
         for number in range(100):
