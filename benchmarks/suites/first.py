@@ -41,7 +41,8 @@ def prepare(job: Job) -> Tried:
             times.append(_fresh(job, setting))
         return 1 / median(times)
 
-    return {"first": sweep.tried(sweep.settings(store.peer, "open", "loop"), rate, LONG * sweep.trial(job))}
+    loops = sweep.settings(store.peer, "loop")
+    return {"first": sweep.tried_by_steps(store.ways(), loops, rate, LONG * sweep.trial(job))}
 
 
 def _fresh(job: Job, setting: Setting) -> float:
