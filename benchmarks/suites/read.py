@@ -56,8 +56,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "the process held before the loader was there: what torch's import takes, who trains with torch has",
         "anyway. A loader that prepares batches ahead holds them. A batch of images or photographs has 37",
         "MiB, and the C library maps every block above 32 MiB anew: new pages for every batch, which halve",
-        "the gather of memmap and of whatever else returns new arrays of NumPy, and slow loaderx's. In smaller",
-        "batches they are faster than here; DSRT and Arrow fill the memory of batches that were dropped.",
+        "the gather of memmap and of whatever else returns new arrays of NumPy, and slow loaderx's. In",
+        "smaller batches they are faster than here; DSRT and Arrow fill the memory of batches that were",
+        "dropped.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(sized(CASES, case, smoke), figures)]
