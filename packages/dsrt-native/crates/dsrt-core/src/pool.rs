@@ -8,6 +8,7 @@
 //! some locked for ever and does without them; memory that its parent left here it gives back, since writing there
 //! would copy the parent's pages first.
 
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -47,7 +48,7 @@ impl Allocator for Pool {
         }
         let memory = match take(bytes) {
             Some(memory) => memory,
-            None => Memory::new(bytes)?,
+            None => Memory::new(roomy(bytes)).map_err(|_| refused(bytes))?,
         };
         Ok(Box::new(Slot { memory: Some(memory), len: bytes }))
     }
@@ -78,8 +79,18 @@ impl Drop for Slot {
     }
 }
 
+fn refused(bytes: usize) -> Error {
+    Error::new(Kind::Memory, format!("a batch of {bytes} bytes cannot be allocated"))
+}
+
+/// Some more than `bytes`, so that batches which differ a little can have each other's memory.
+fn roomy(bytes: usize) -> usize {
+    let step = (bytes / 8).next_power_of_two().max(SMALL);
+    bytes.checked_next_multiple_of(step).unwrap_or(usize::MAX)
+}
+
 /// Pages of the system's.
-struct Memory {
+pub(crate) struct Memory {
     pages: MmapMut,
     /// Where a huge page begins, if there are such.
     skip: usize,
@@ -88,15 +99,11 @@ struct Memory {
 }
 
 impl Memory {
-    /// At least `bytes` bytes of zeros.
-    fn new(bytes: usize) -> Result<Self> {
-        let refused = || Error::new(Kind::Memory, format!("a batch of {bytes} bytes cannot be allocated"));
-        // Some more, so that batches which differ a little can have each other's.
-        let step = (bytes / 8).next_power_of_two().max(SMALL);
-        let room = bytes.checked_next_multiple_of(step).ok_or_else(refused)?;
-        let slack = if room < LARGE { 0 } else { HUGE_PAGE };
-        let len = room.checked_add(slack).ok_or_else(refused)?;
-        let pages = MmapOptions::new().len(len).map_anon().map_err(|_| refused())?;
+    /// At least `bytes` bytes of zeros, or the system's error.
+    pub(crate) fn new(bytes: usize) -> io::Result<Self> {
+        let slack = if bytes < LARGE { 0 } else { HUGE_PAGE };
+        let len = bytes.checked_add(slack).ok_or(io::ErrorKind::OutOfMemory)?;
+        let pages = MmapOptions::new().len(len).map_anon()?;
         let mut skip = 0;
         if slack > 0 {
             #[cfg(target_os = "linux")]
@@ -107,11 +114,13 @@ impl Memory {
         Ok(Self { pages, skip, pid: std::process::id() })
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// All of it.
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.pages.get(self.skip..).unwrap_or_default()
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    /// All of it, to be written.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.pages.get_mut(self.skip..).unwrap_or_default()
     }
 
