@@ -109,14 +109,64 @@ def test_words_that_name_no_source_are_refused_and_leave_nothing(dsrt, module, t
     assert not (tmp_path / "caches").exists()
 
 
-def test_an_error_in_the_code_of_a_source_keeps_its_traceback(module, tmp_path):
-    module("sources_f", SOURCE.replace('"label": i}', '"label": 1 // (i - 2)}'))
+BROKEN_PIPE = """
+import os
+
+def broken():
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "error"),
+    [
+        ("1 // (i - 2)", "ZeroDivisionError"),
+        ("len(open(f'inputs/{i}.txt').read())", "FileNotFoundError"),
+        ("__import__('pathlib').Path(f'inputs/{i}.txt').stat().st_size", "FileNotFoundError"),
+        ("__import__('dsrt_format').fingerprint(__import__('pathlib').Path('inputs'))", "FileNotFoundError"),
+        ("bytes(2**62)", "MemoryError"),
+        ("__import__('os').write(broken(), b'x')", "BrokenPipeError"),
+    ],
+)
+def test_an_error_in_the_code_of_a_source_keeps_its_traceback(module, tmp_path, label, error):
+    module("sources_f", SOURCE.replace('"label": i}', f'"label": {label}}}') + BROKEN_PIPE)
     command = [sys.executable, "-m", "dsrt_cli", "build", "sources_f:Points", "-o", "caches"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
+    assert "Traceback" in done.stderr
     assert "sources_f.py" in done.stderr
-    assert "ZeroDivisionError" in done.stderr
+    assert error in done.stderr
+    assert "while building 'points' from sources_f.Points" in done.stderr
     assert not (tmp_path / "caches" / "points").exists()
+
+
+def test_a_file_that_is_missing_when_a_source_is_imported_or_made_keeps_its_traceback(dsrt, module):
+    module("sources_v", f"open('labels.csv')\n{SOURCE}")
+    module("sources_w", SOURCE.replace("self.count = count", "self.count = open('labels.csv')"))
+    for name in ("sources_v", "sources_w"):
+        result = dsrt("build", f"{name}:Points", "-o", "caches")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Traceback")
+        assert f"{name}.py" in result.stderr
+
+
+def test_an_error_of_a_source_in_a_worker_keeps_the_traceback_of_there(dsrt, module):
+    module("sources_x", SOURCE.replace('"label": i}', '"label": len(open(f"inputs/{i}.txt").read())}'))
+    result = dsrt("build", "sources_x:Points", "-o", "caches", "--workers", 2)
+    assert result.exit_code == 2
+    assert "in worker process" in result.stderr
+    assert "sources_x.py" in result.stderr
+
+
+def test_an_error_of_the_system_that_is_not_the_sources_is_one_message(dsrt, module):
+    module("sources_y", SOURCE)
+    Path("file").write_text("no directory")
+    result = dsrt("build", "sources_y:Points", "-o", "file")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("code", ["None", "0", "'bye'"])

@@ -1,6 +1,7 @@
 """`dsrt build`: build the cache of a source, go on with it, or reuse the one that is there."""
 
 import re
+import traceback
 import warnings
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dsrt_cli.extras import need
+from dsrt_cli.origin import is_of_a_source
 from dsrt_cli.source import load_source
 from dsrt_cli.terminal import fail, output, printable, progress, with_notes
 from dsrt_format import DsrtError
@@ -58,6 +60,19 @@ def build(
 
     A build that was ended, however it was, goes on from what is durable if the source has a fingerprint.
     """
+    try:
+        _build(source, root, on_stale, workers, threads, resume)
+    except (OSError, MemoryError) as error:
+        if not is_of_a_source(error):
+            raise
+        # Else it would be one message, or even be taken for the end of whoever reads what this prints.
+        traceback.print_exc()
+        raise typer.Exit(2) from None
+
+
+def _build(
+    source: str, root: Path, on_stale: OnStale, workers: int, threads: int | None, resume: bool
+) -> None:
     native = need("dsrt_native", "native")
     found = load_source(source)
     if workers and not all(hasattr(type(found), name) for name in ("__getitem__", "__len__")):
