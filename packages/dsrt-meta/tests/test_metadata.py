@@ -2,11 +2,11 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+import dsrt_meta.table
 from dsrt_format import FormatError
 from dsrt_meta import Dataset
 
@@ -63,11 +63,39 @@ def test_an_empty_choice_keeps_the_schema(pets: Path) -> None:
     assert_frame_equal(dataset.filter(pl.lit(False)).metadata, expected(dataset).head(0))
 
 
+def in_map_of(file: Path, values: pl.Series) -> bool:
+    """Whether the values lie in a map of the file."""
+    address = values.to_numpy(allow_copy=False).ctypes.data
+    maps = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text().splitlines()]
+    ranges = [fields[0].split("-") for fields in maps if fields[5:] == [str(file.resolve())]]
+    return any(int(start, 16) <= address < int(end, 16) for start, end in ranges)
+
+
 def test_stored_columns_are_mapped_and_not_copied(pets: Path) -> None:
-    dataset = Dataset.open(pets)
-    label = dataset.metadata["label"].to_numpy()
-    again = dataset.with_columns(one=pl.lit(1)).with_weights(None).metadata["label"].to_numpy()
-    assert np.shares_memory(label, again)
+    dataset = Dataset.open(pets, io="mmap")
+    edited = dataset.with_columns(one=pl.lit(1)).with_weights(None)
+    for frame in (dataset.metadata, edited.metadata):
+        assert in_map_of(pets / "metadata.arrow", frame["label"])
+    for copied in (dataset.metadata["label"].clone() + 0, Dataset.open(pets, io="pread").metadata["label"]):
+        assert not in_map_of(pets / "metadata.arrow", copied)
+
+
+def test_more_samples_than_polars_counts_are_refused_in_words(
+    pets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dsrt_meta.table, "_most_rows", lambda: len(LABELS))
+    assert Dataset.open(pets).metadata.height == len(LABELS)
+    monkeypatch.setattr(dsrt_meta.table, "_most_rows", lambda: len(LABELS) - 1)
+    for dataset in (Dataset.open(pets), Dataset.open(pets).head(3)):
+        message = rf"{pets} has 12 samples, .* {len(dataset)} rows, .* at most 11; .*polars\[rt64\]"
+        with pytest.raises(ValueError, match=message):
+            dataset.filter(pl.col("label") == 1)
+
+
+def test_polars_with_narrow_indexes_counts_to_the_end_of_uint32(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, most in ((pl.UInt32, 2**32 - 1), (pl.UInt64, 2**64 - 1)):
+        monkeypatch.setattr(pl, "get_index_type", lambda kind=kind: kind)
+        assert dsrt_meta.table._most_rows() == most
 
 
 def test_the_frame_stays_valid_when_the_dataset_is_gone(pets: Path) -> None:

@@ -29,10 +29,10 @@ __all__ = ["Dataset"]
 class Dataset:
     """Samples of a cache, chosen and weighed with Polars.
 
-    A dataset has rows: each is one sample of the cache, with its metadata, an optional weight and any number
-    of extra columns. It begins with all samples, once each, in their order. Every edit returns a new dataset
-    and leaves this one, and loaders made from it, as they are. Payloads are read only by indexing and by
-    loaders.
+    A dataset is over one cache, so far. It has rows: each is one sample of the cache, with its metadata, an
+    optional weight and any number of extra columns. It begins with all samples, once each, in their order.
+    Every edit returns a new dataset and leaves this one, and loaders made from it, as they are. Payloads are
+    read only by indexing and by loaders.
 
     Open one with `Dataset.open`. A `Loader` of dsrt-native or dsrt-torch takes it as it is.
     """
@@ -73,7 +73,7 @@ class Dataset:
 
     @property
     def caches(self) -> tuple[Cache, ...]:
-        """The opened caches."""
+        """The opened caches; so far always one."""
         return self._population.caches
 
     @property
@@ -90,6 +90,8 @@ class Dataset:
 
         Raises:
             FormatError: The metadata of the cache is damaged.
+            ValueError: The cache has more samples than Polars counts: 2^32-1, unless it was installed with
+                indexes of 64 bits, as ``polars[rt64]``.
         """
         return self._table.frame(self._population, self._extra)
 
@@ -139,6 +141,7 @@ class Dataset:
 
         Raises:
             SchemaError: A predicate is not one boolean column.
+            TypeError: A predicate is no expression and no series.
             polars.exceptions.ColumnNotFoundError: A predicate names a column that is not there.
         """
         return self._at(edits.kept(self.metadata, predicates))
@@ -202,7 +205,8 @@ class Dataset:
                 array of `len(self)` numbers; or None to remove the weights, stored ones too.
 
         Raises:
-            ValueError: A weight is negative, not finite or null, or there is not one for each row.
+            ValueError: A weight is negative, not finite or null.
+            SchemaError: There is not one for each row; or an expression is not one column.
             TypeError: `weights` does not consist of numbers.
         """
         import polars as pl

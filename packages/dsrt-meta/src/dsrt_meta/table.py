@@ -35,10 +35,19 @@ class Table:
         Args:
             population: Rows over the cache of this table.
             extra: Its extra columns: as many rows, or no columns.
+
+        Raises:
+            ValueError: There are more rows, here or in the cache, than Polars counts.
         """
         import polars as pl
 
         n = len(population)
+        if max(n, len(self._cache)) > (limit := _most_rows()):
+            raise ValueError(
+                f"the cache at {self._cache.path} has {len(self._cache):,} samples, this dataset of it has "
+                f"{n:,} rows, and Polars counts at most {limit:,}; install it with indexes of 64 bits, "
+                "polars[rt64] (polars-u64-idx of older versions), or choose rows by a Population"
+            )
         rows = population._rows()
         stored = self.stored
         if rows is not None and stored.width:
@@ -57,3 +66,10 @@ class Table:
                 *extra.iter_columns(),
             ]
         )
+
+
+def _most_rows() -> int:
+    """How many rows Polars can count as it is installed; beyond them it panics."""
+    import polars as pl
+
+    return 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**64 - 1
