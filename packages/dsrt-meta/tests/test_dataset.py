@@ -10,7 +10,7 @@ import pytest
 
 from dsrt_format import NotPublishedError
 from dsrt_meta import Dataset
-from dsrt_native import Loader
+from dsrt_native import Loader, Population
 
 # What the cache of conftest.py holds.
 LABELS = [int(digit) for digit in "201102001200"]
@@ -108,13 +108,32 @@ def test_extra_columns_are_delivered_by_a_loader(dataset: Dataset) -> None:
     assert batches[0]["later"].tolist() == [datetime(2020, 1, 2 + i) for i in rows[:4]]
 
 
-def test_a_running_loader_keeps_the_rows_it_was_made_with(dataset: Dataset) -> None:
-    with Loader(dataset, 5, order="sequential", fields=["label"]) as loader:
+class Edited:
+    """A dataset that is replaced by an edit of it whenever its population was read."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.reads = 0
+
+    @property
+    def population(self) -> Population:
+        found = self.dataset.population
+        self.reads += 1
+        self.dataset = self.dataset.filter(pl.col("label") == 1).with_columns(label2=pl.lit(0))
+        return found
+
+
+def test_a_loader_reads_the_population_once_and_keeps_its_rows(dataset: Dataset) -> None:
+    edited = Edited(dataset)
+    with Loader(edited, 5, order="sequential", fields=["label"]) as loader:
         first = next(iter(loader))
-        dataset.filter(pl.col("label") == 1).with_columns(label2=pl.lit(0))
         loader.seek(0)
         assert np.concatenate([batch["label"] for batch in loader]).tolist() == LABELS
+        assert len(loader) == 3
+        assert loader.dataset is edited
     assert first["label"].tolist() == LABELS[:5]
+    assert edited.reads == 1
+    assert len(edited.population) == LABELS.count(1)
 
 
 def test_a_weighted_dataset_is_drawn_by_weight(dataset: Dataset) -> None:
