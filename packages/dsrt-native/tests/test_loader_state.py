@@ -81,6 +81,25 @@ def test_a_state_of_another_stream_is_refused_and_the_difference_named(populatio
             Loader(population, 5).load_state_dict(broken)
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_state_with_a_position_beyond_every_stream_is_no_state(population, strict):
+    loader = Loader(population, 5)
+    state = loader.state_dict()
+    loader.load_state_dict(state | {"position": 2**62 - 1}, strict=strict)
+    for position in (2**62, 2**64 - 1, 2**64):
+        with pytest.raises(StateMismatchError, match="no state of a loader"):
+            loader.load_state_dict(state | {"position": position}, strict=strict)
+    assert loader.position == 2**62 - 1
+
+
+def test_a_closed_loader_loads_no_state(population):
+    loader = Loader(population, 5)
+    state = loader.state_dict()
+    loader.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        loader.load_state_dict(state)
+
+
 def test_steps_cross_windows_and_end_the_pass_that_was_running(population):
     loader = Loader(population, 5, order="sequential")
     window = iter(loader)

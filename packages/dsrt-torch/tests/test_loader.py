@@ -127,6 +127,17 @@ def test_ranks_share_each_step(population: Population) -> None:
     assert [a + b + c for a, b, c in zip(*parts, strict=True)] == alone
 
 
+def test_short_batches_on_several_ranks_are_refused_as_soon_as_these_are_known(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="last='short' with world_size=2"):
+        Loader(population, 4, last="short", rank=0, world_size=2)
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with Loader(population, 4, last="short") as found, pytest.raises(ValueError, match="world_size=2"):
+        len(found)
+
+
 def test_the_rank_is_found_when_the_first_pass_begins(
     population: Population, monkeypatch: pytest.MonkeyPatch
 ) -> None:

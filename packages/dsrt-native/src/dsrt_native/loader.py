@@ -50,8 +50,9 @@ class Loader(LoaderBase):
     Raises:
         TypeError: The dataset has no population; `transform` cannot be called, or returned None; an argument
             is of another kind of loader.
-        ValueError: An argument is out of range; the order is weighted and there are no weights, or all are
-            zero; there are no rows; a numeric column holds a null.
+        ValueError: An argument is out of range; `last` is ``"short"`` and there are several ranks; the order
+            is weighted and there are no weights, or all are zero; there are no rows; a numeric column holds a
+            null.
         SchemaError: A name in `fields` is unknown; some caches store weights and some do not.
     """
 
@@ -93,6 +94,7 @@ class Loader(LoaderBase):
             allocate=None,
             deliver=arrays if transform is None else _after(callback("transform", transform)),
         )
+        self._settle()
 
 
 def _after(transform: Callable[[Batch], Batch]) -> Callable[[_native.Batch], Batch]:

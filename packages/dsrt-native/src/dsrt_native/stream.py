@@ -30,8 +30,8 @@ class LoaderStats:
     """What a loader has done so far: is data the bottleneck?
 
     Attributes:
-        batches: Batches handed out.
-        bytes: Bytes of those batches in memory.
+        batches: Batches handed out, and those whose error was raised in their place.
+        bytes: Bytes in memory of those handed out.
         seconds: From when the first batch was asked for to when the last one was handed out.
         wait_seconds: Of those, what the consumer spent waiting for batches.
         wait_p50: Half of the last 1,024 batches were waited for no longer than this, in seconds.
@@ -54,7 +54,8 @@ class LoaderBase:
     """A loader but for three functions, which say where it runs, in what memory, and what it hands out.
 
     Args:
-        topology: Called once, at the first `len` or pass; returns rank and world size.
+        topology: Called once, at the first `len` or pass, if not by `_settle` before; returns rank and world
+            size.
         allocate: Called on threads of the engine with a size in bytes; returns an object with a writable
             buffer of that size, 64-byte aligned, for one batch. None: the engine's own memory.
         deliver: Called on the consumer's thread, once a batch, with the native batch.
@@ -145,6 +146,7 @@ class LoaderBase:
 
         Raises:
             ValueError: It is out of that range.
+            RuntimeError: The loader is closed.
         """
         self._native.seek(whole("position", position, 0, 2**62 - 1))
 
@@ -156,6 +158,7 @@ class LoaderBase:
 
         Raises:
             ValueError: The epoch is negative or its start is beyond 2^62.
+            RuntimeError: The loader is closed.
         """
         if self._native.set_epoch(whole("epoch", epoch, 0, 2**62 - 1)):
             warnings.warn(
@@ -182,6 +185,7 @@ class LoaderBase:
             StateMismatchError: Order, seed, epoch_len, rows or weights differ, or it is no state; the message
                 says which.
             TypeError: It is no mapping.
+            RuntimeError: The loader is closed.
         """
         if not isinstance(state, Mapping):
             raise TypeError(f"state: expected what state_dict() returned, not {state!r}")
@@ -202,6 +206,7 @@ class LoaderBase:
         Raises:
             ValueError: A weight is negative or not finite, or all are zero; or the order is not weighted.
             SchemaError: There are not as many as rows.
+            RuntimeError: The loader is closed.
         """
         self._native.reweight(weights_of(weights))
 

@@ -58,7 +58,8 @@ class Loader(LoaderBase):
 
     Raises:
         SchemaError: `fields` names something that is not there, or a dtype that could not hold every value.
-        ValueError: Another argument cannot be used, alone or with this dataset.
+        ValueError: Another argument cannot be used, alone or with this dataset; or `last` is ``"short"`` and
+            there are several ranks, which the first `len()` or pass says where ranks are found.
         TypeError: An argument has another type.
     """
 
@@ -101,6 +102,8 @@ class Loader(LoaderBase):
             allocate=memory.lend if pin and transform is None else None,
             deliver=tensors if transform is None else _after(callback("transform", transform), pin),
         )
+        if given is not None:
+            self._settle()
 
 
 def _after(transform: Callable[[Batch], Batch], pin: bool) -> Callable[[_native.Batch], Batch]:

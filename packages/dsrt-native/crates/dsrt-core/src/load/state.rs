@@ -1,5 +1,6 @@
 //! The state of a loader: its position, and by which stream it counts.
 
+use super::plan::POSITION_LIMIT;
 use crate::error::{Error, Kind, Result};
 
 /// The version of the state that is written and read here.
@@ -30,13 +31,21 @@ pub struct State {
 
 impl State {
     /// What differs between the stream of a saved state and one's own, part by part; empty if nothing does. An error if
-    /// the state is of another version.
+    /// the state is of another version, or its position one that no stream has.
     pub fn differences(&self, own: &Self) -> Result<Vec<String>> {
         if self.format != STATE_FORMAT {
             let message = format!(
                 "the state has format {}, and this version of dsrt reads {STATE_FORMAT}; load it with the version that \
                  saved it or a later one",
                 self.format
+            );
+            return Err(Error::new(Kind::StateMismatch, message));
+        }
+        if self.position >= POSITION_LIMIT {
+            let message = format!(
+                "this is no state of a loader: its position is {}, and every stream ends before 2^62; give what \
+                 state_dict() returned",
+                self.position
             );
             return Err(Error::new(Kind::StateMismatch, message));
         }
@@ -126,5 +135,13 @@ mod tests {
     fn a_state_of_another_version_is_refused_always() {
         let other = State { format: 2, ..state() };
         assert_eq!(other.check(&state(), false).unwrap_err().kind(), Kind::StateMismatch);
+    }
+
+    #[test]
+    fn a_position_that_no_stream_has_is_refused_always() {
+        for (position, is_refused) in [(POSITION_LIMIT - 1, false), (POSITION_LIMIT, true), (u64::MAX, true)] {
+            let found = State { position, ..state() }.check(&state(), false);
+            assert_eq!(found.err().map(|error| error.kind()), is_refused.then_some(Kind::StateMismatch));
+        }
     }
 }
