@@ -127,6 +127,19 @@ def test_fields_restricts_names_and_gives_their_order(path, samples, same):
             Cache.open(path, fields=wrong)
 
 
+def test_stored_weights_and_built_ins_are_there_where_they_are_asked_for(caches):
+    path = caches[0].path
+    assert list(caches[0][3]) == list(caches[0][2:4]) == ["x", "y", "s"]
+    asked = Cache.open(path, fields=["weight", "x", "_row", "cache_id", "_seed"])
+    sample, batch = asked[3], asked[2:4]
+    assert list(sample) == list(batch) == ["weight", "x", "_row", "cache_id", "_seed"]
+    assert (sample["weight"], sample["x"].item(), sample["_row"]) == (1.5, 3, 3)
+    assert batch["weight"].tolist() == [1.0, 1.5]
+    assert batch["cache_id"].tolist() == [asked.cache_id] * 2
+    with pytest.raises(ValueError, match="have no weights"):
+        Cache.open(caches[1].path, fields=["weight"])
+
+
 def test_a_null_number_is_none_in_a_sample_and_an_error_in_a_batch(write_cache):
     samples = [
         {"x": np.int8(0), "n": 5, "day": None},

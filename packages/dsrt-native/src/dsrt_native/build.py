@@ -71,7 +71,9 @@ def build(
 ) -> BuildResult:
     """Build the cache ``root/<source.name>``, or go on with it, or reuse it if it was built from the same.
 
-    A published cache is reused when its name and its fingerprint, which must not be None, equal the source's.
+    A published cache is reused when its name, its fields and columns, and its fingerprint, which must not be
+    None, are the source's. Codecs and attributes are not compared.
+
     A build that was ended by an exception, Ctrl-C, kill -9, a full disk or a power cut is gone on with if the
     source has a fingerprint: every closed shard is kept, and only samples behind it are asked for again. The
     cache appears when it is complete; until then there is what was there before. Its bytes depend on the
@@ -84,9 +86,9 @@ def build(
             ``__len__`` that can be pickled; each gets a copy of it and is asked for ranges of numbers. They
             import the script that calls this, so guard it with ``if __name__ == "__main__":``.
         threads: As for `CacheWriter`: threads that compress, digest and write.
-        on_stale: What to do about a published cache with another fingerprint or name, or if there is no
-            fingerprint to compare: ``"error"``, ``"rebuild"`` it (readers find the old one until the new one
-            is complete), or ``"reuse"`` it as it is.
+        on_stale: What to do about a published cache with another fingerprint, name or schema, or if there is
+            no fingerprint to compare: ``"error"``, ``"rebuild"`` it (readers find the old one until the new
+            one is complete), or ``"reuse"`` it as it is.
         resume: Whether durable samples of an earlier run are used; False starts over.
         samples_per_shard: As for `CacheWriter`; comes before the source's own wish.
         shard_bytes: Likewise.

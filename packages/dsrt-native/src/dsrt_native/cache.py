@@ -29,10 +29,10 @@ class Cache:
 
     ``cache[i]`` is one sample, a dict by name: an array for each dense and ragged field (of no axes where the
     shape is ``()``), str and bytes for text and bytes; for each metadata column a bool, int, float, str,
-    bytes, `numpy.datetime64` or `numpy.timedelta64`, or None where it is null. ``cache[i:j]`` and
-    ``cache[[i, j, ...]]`` are batches, in the order asked for. Negative numbers count from the end; out of
-    range is an IndexError. Iteration yields the samples in order; it reads small ones some at a time, which
-    is up to ten times as fast as a call for each.
+    bytes, `numpy.datetime64` or `numpy.timedelta64`, or None where it is null. The stored column `weight` is
+    there only if it is asked for. ``cache[i:j]`` and ``cache[[i, j, ...]]`` are batches, in the order asked
+    for. Negative numbers count from the end; out of range is an IndexError. Iteration yields the samples in
+    order; it reads small ones some at a time, which is up to ten times as fast as a call for each.
 
     A batch holds arrays that are the caller's and writable. Its numeric and temporal columns hold no nulls:
     where one is asked for, ValueError says what to do.
@@ -83,9 +83,11 @@ class Cache:
 
         Args:
             path: The directory of the cache.
-            fields: Names of the payload fields and metadata columns that samples and batches hold, in that
-                order; all of them by default. A mapping says the dtypes to deliver, too, as in
-                `Population.gather`; `fields` itself, the records one field at a time, keeps the stored ones.
+            fields: Names of what samples and batches hold, in that order: payload fields, metadata columns
+                and the built-ins of `Population.gather`, such as ``_row`` and ``cache_id``. By default all
+                payload fields and all metadata columns but `weight`, which is one of the built-ins. A mapping
+                says the dtypes to deliver, too, as in `Population.gather`; `fields` itself, the records one
+                field at a time, keeps the stored ones.
             verify: Compare the checksum of each record that is read. False skips this and nothing else.
             io: ``"mmap"`` maps files, which is fastest. ``"pread"`` reads them into memory: a file that is
                 cut off while it is open, or a disk that fails, is an exception then; slices of fields are
@@ -98,9 +100,9 @@ class Cache:
             NotPublishedError: There is no cache at the path.
             UnknownVersionError: The cache is of a later version of the format.
             FormatError: It breaks a rule of the format; a file is missing or has another length.
-            SchemaError: A name in `fields` is neither a payload field nor a metadata column, or its values
-                could not all be delivered as the dtype that is asked for.
-            ValueError: `io` is none of the three words.
+            SchemaError: A name in `fields` is none of these, or its values could not all be delivered as the
+                dtype that is asked for.
+            ValueError: `io` is none of the three words; or `fields` names `weight`, and none is stored.
             OSError: A file cannot be opened.
         """
         text = os.fspath(path)

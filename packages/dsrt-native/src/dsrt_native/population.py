@@ -155,13 +155,13 @@ class Population:
             rows: A slice, or a list or 1-D array of integers; negative ones count from the end.
             fields: What the batch holds: payload fields, metadata columns, extra columns and the built-ins
                 ``_row``, ``_position`` (the row here), ``_seed``, ``_valid``, ``cache_id``, ``sample_id`` and
-                ``weight``. All but the built-ins by default. A mapping says the dtypes to deliver, too, None
-                for the stored one: ``{"tokens": "int64", "image": None}``. Elements are widened while they
-                are read, and only to a type that holds every value of the stored one: bool and integers to
-                integers; integers of 8 bits to float16, bfloat16, float32 and float64, of 16 bits to float32
-                and float64, of 32 bits to float64; floats to wider floats; complex64 to complex128. Dense and
-                ragged fields and columns of numbers can be widened; text, bytes, times and the built-ins come
-                in one way only.
+                ``weight``. All but the built-ins by default, and so without stored weights. A mapping says
+                the dtypes to deliver, too, None for the stored one: ``{"tokens": "int64", "image": None}``.
+                Elements are widened while they are read, and only to a type that holds every value of the
+                stored one: bool and integers to integers; integers of 8 bits to float16, bfloat16, float32
+                and float64, of 16 bits to float32 and float64, of 32 bits to float64; floats to wider floats;
+                complex64 to complex128. Dense and ragged fields and columns of numbers can be widened; text,
+                bytes, times and the built-ins come in one way only.
             out: Where the batch lies; memory of the engine's by default. Either a dict with an array for each
                 column, C-contiguous, writable and of exactly its dtype and shape ``[rows, ...]``; the batch
                 holds these very arrays (and a new ``_valid``, where that comes by itself and is not among
