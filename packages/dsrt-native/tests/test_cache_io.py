@@ -117,6 +117,32 @@ def run(script):
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
+@pytest.mark.parametrize("io", BOTH)
+def test_an_open_cache_has_read_no_payload_and_one_read_opens_one_shard(path, io):
+    run(f"""
+import os
+from dsrt_native import Cache
+
+root = os.path.realpath({str(path)!r})
+
+def held():
+    # Those mapped, and those open.
+    paths = {{line.split(maxsplit=5)[5].rstrip() for line in open("/proc/self/maps") if root in line}}
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            paths.add(os.readlink("/proc/self/fd/" + number))
+        except OSError:
+            pass
+    return {{os.path.relpath(path, root) for path in paths if path.startswith(root + "/")}}
+
+cache = Cache.open({str(path)!r}, io={io!r})
+fields = cache.fields
+assert held() == set(), held()
+read = fields["vector"][9]
+assert held() == {{"fields/vector/00001.shard"}}, held()
+""")
+
+
 def test_by_pread_nothing_is_mapped_and_after_close_nothing_is_open(path):
     run(f"""
 import os
