@@ -13,7 +13,7 @@ from dsrt_format.errors import DataError, FormatError, StaleCacheError
 from dsrt_native import Cache
 
 from .caches import FILES, PER_SHARD, SAMPLES, open_all, questions
-from .changes import CUTS, REBUILDS, REPLACEMENTS
+from .changes import CUTS, REBUILDS, REPLACEMENTS, overwrite
 
 Fresh = Callable[[], Path]
 RULES = {"R030", "R031", "R033", "R034", "R039", "R040", "R041"}
@@ -80,6 +80,62 @@ def test_a_file_that_is_replaced_gives_the_old_values_or_an_exception(
     grown = (kind, change, io) == ("metadata", "extended", "mmap")
     assert bool(refusals(caches["all open"], old)) == grown
     assert refusals(caches["nothing open"], old)
+
+
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind.endswith("shard")])
+def test_a_shard_that_is_overwritten_in_place_is_found_by_the_checksum_of_each_record(
+    kind: str, io: str, fresh: Fresh, old: dict[str, Any]
+) -> None:
+    path = fresh()
+    caches = states(path, io)
+    overwrite(path / FILES[kind])
+    field = FILES[kind].split("/")[1]
+    changed = {f"{field} {i}" for i in range(PER_SHARD, SAMPLES)} | {f"{field} batch"}
+    changed |= {f"{field} slice"} & questions().keys()
+    refused = refusals(caches["all open"], old)
+    for name in changed:
+        error = refused.pop(name)
+        assert isinstance(error, DataError)
+        assert (error.rule, error.field, error.shard) == ("R033", field, 1), name
+        assert error.sample in range(PER_SHARD, SAMPLES)
+    # Lengths are in the index, which has a digest.
+    assert {(name, error.rule) for name, error in refused.items()} <= {(f"{field} lengths", "R039")}
+    fresh_refused = refusals(caches["nothing open"], old)
+    assert changed <= fresh_refused.keys()
+    assert {error.rule for error in fresh_refused.values()} == {"R031"}
+
+
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+def test_a_dictionary_that_is_overwritten_in_place_is_kept_as_it_was_or_refused(
+    io: str, fresh: Fresh, old: dict[str, Any]
+) -> None:
+    path = fresh()
+    caches = states(path, io)
+    overwrite(path / FILES["dictionary"])
+    assert refusals(caches["all open"], old) == {}
+    refused = refusals(caches["nothing open"], old)
+    assert {f"tokens {i}" for i in range(SAMPLES)} <= refused.keys()
+    assert {error.rule for error in refused.values()} <= {"R031", "R040"}
+
+
+def test_metadata_that_are_overwritten_in_place_stay_what_they_were_where_pread_has_read_them(
+    fresh: Fresh, old: dict[str, Any]
+) -> None:
+    path = fresh()
+    used, caches = Cache.open(path, io="pread"), states(path, "pread")
+    unused = Cache.open(path, io="mmap")
+    assert used.metadata.to_pydict() == old["table"]
+    overwrite(path / FILES["metadata"])
+    assert refusals(used, old) == {}
+    # One column was read: the others lie in chunks that come now, and are proven.
+    refused = refusals(caches["all open"], old)
+    assert {"number batch", "number 5"}.isdisjoint(refused)
+    assert {error.rule for error in refused.values()} <= {"R041"}
+    for cache in (caches["nothing open"], unused):
+        refused = refusals(cache, old)
+        assert {"number 5", "word 5", "weights", "table"} <= refused.keys()
+        assert {error.rule for error in refused.values()} == {"R041"}
 
 
 @pytest.mark.parametrize("io", ["mmap", "pread"])
