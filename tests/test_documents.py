@@ -67,6 +67,7 @@ def test_readme_names_every_guide_every_why_and_every_session():
     [
         ("dsrt_format", "format"),
         ("dsrt_format.reference", "format"),
+        ("dsrt_format.conformance", "format"),
         ("dsrt_native", "native"),
         ("dsrt_meta", "meta"),
         ("dsrt_torch", "torch"),
