@@ -97,7 +97,13 @@ class Judge:
 
     @contextmanager
     def attempt(
-        self, stage: str, field: str | None = None, sample: int | None = None, keys: Iterable[Key] = ()
+        self,
+        stage: str,
+        field: str | None = None,
+        sample: int | None = None,
+        keys: Iterable[Key] = (),
+        *,
+        vast: bool = False,
     ) -> Iterator[None]:
         """Catch and judge whatever a step raises.
 
@@ -106,12 +112,13 @@ class Judge:
             field: The one field that is read, if it is one.
             sample: Likewise.
             keys: What cannot be read if this fails.
+            vast: Whether it asks for more memory than there is, so that a MemoryError is the right answer.
         """
         try:
             yield
         except MemoryError as error:
             self._refuse(stage, "memory", keys)
-            if not self._lenient:
+            if not self._lenient and not vast:
                 self.fail("memory", f"{stage} {field} {sample}: {error!r}")
         except FormatError as error:
             self._refuse(stage, error.rule, keys)

@@ -127,3 +127,11 @@ def test_a_foreign_exception_is_found(root):
     with judge.attempt("open"):
         raise IndexError("of range")
     assert judge.label == "foreign exception"
+
+
+@pytest.mark.parametrize(("vast", "label"), [(False, "memory"), (True, "refused at a read")])
+def test_a_lack_of_memory_is_a_failure_where_the_machine_should_have_enough(root, vast, label):
+    judge = Judge("/a/cache", caches.specimen(root, "kinds-native").truths["new"])
+    with judge.attempt("masked", vast=vast):
+        raise MemoryError
+    assert judge.label == label

@@ -241,6 +241,9 @@ mod tests {
         assert_eq!(buffer.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b)).collect::<Vec<_>>(), [0, 3, 3, 8]);
         fill_offsets(&mut buffer[..8], std::iter::empty());
         assert_eq!(buffer[..8], [0; 8]);
+        // More than any 32 bits hold.
+        fill_offsets(&mut buffer[..24], [1 << 31, 1 << 33].into_iter());
+        assert_eq!(buffer.as_chunks::<8>().0[..3], [0, 1 << 31, (1 << 31) + (1 << 33)].map(u64::to_ne_bytes));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many CPUs this process may use, by affinity and by the limits of its control group, as they were when it first
 /// asked: the system takes longer to answer than a batch takes to be read.
-pub(crate) fn count() -> usize {
+pub fn count() -> usize {
     /// The process that asked, and the answer.
     static KNOWN: AtomicU64 = AtomicU64::new(0);
     let pid = std::process::id();

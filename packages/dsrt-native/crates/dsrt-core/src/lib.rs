@@ -25,5 +25,6 @@ mod together;
 pub mod verify;
 pub mod write;
 
+pub use cpu::count as cpus;
 pub use error::{Error, Kind, Result};
 pub use outcome::Outcome;

@@ -184,8 +184,8 @@ fn last_named(name: &str) -> dsrt_core::Result<Last> {
     Last::parse(name).ok_or_else(unknown)
 }
 
-/// The CPUs that this process may use, by affinity and by the limits of its control group.
+/// The CPUs that this process may use, by affinity and by the limits of its control group, when it first asked.
 #[pyfunction]
 pub fn cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    dsrt_core::cpus()
 }

@@ -28,6 +28,12 @@ impl Guide {
             Err(_) => Self::Wide(table(ends, rows)?),
         })
     }
+
+    /// As for more rows than there are.
+    #[cfg(test)]
+    pub fn wide(ends: &[[u8; 8]]) -> Self {
+        Self::Wide(table(ends, ends.len() as u64).unwrap())
+    }
 }
 
 fn table<const BYTES: usize>(ends: &[[u8; 8]], rows: u64) -> Result<Words<BYTES>> {

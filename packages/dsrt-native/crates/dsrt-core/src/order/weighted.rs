@@ -256,6 +256,20 @@ mod tests {
         assert!(check_weights(&weights).unwrap_err().to_string().contains("row 3 is infinite"));
     }
 
+    /// Where a float32 no longer tells one row from the next.
+    #[test]
+    fn rows_beyond_2_to_24_are_drawn_one_by_one() {
+        let rows = (1 << 24) + 999;
+        let mut weights = vec![0.0; rows];
+        weights[rows - 999..].fill(1.0);
+        let drawn = WeightTable::new(&weights).unwrap().first(5, 20_000);
+        let first = rows as u64 - 999;
+        let mut counts = [0; 999];
+        drawn.iter().for_each(|row| counts[(row - first) as usize] += 1);
+        // Twenty on average; none or more than fifty would be a chance of one in a million.
+        assert!(counts.iter().all(|count| (1..=50).contains(count)), "{counts:?}");
+    }
+
     fn any_weight() -> impl Strategy<Value = f64> {
         prop_oneof![
             Just(0.0),
@@ -276,10 +290,14 @@ mod tests {
             let positions: Vec<u64> = (0..100).collect();
             let wanted: Vec<u64> = positions.iter().map(|position| plain_row(&table, seed, *position)).collect();
             prop_assert!(wanted.iter().all(|row| weights[*row as usize] > 0.0));
+            let guide = Guide::wide(table.ends());
+            let wide = WeightTable { guide, ..WeightTable::new(&weights).unwrap() };
             for instructions in Instructions::all() {
-                let mut rows = vec![u64::MAX; 100];
-                table.rows(instructions, seed, &positions, &mut rows);
-                prop_assert_eq!(&rows, &wanted, "{:?}", instructions);
+                for table in [&table, &wide] {
+                    let mut rows = vec![u64::MAX; 100];
+                    table.rows(instructions, seed, &positions, &mut rows);
+                    prop_assert_eq!(&rows, &wanted, "{:?}", instructions);
+                }
             }
         }
     }

@@ -77,9 +77,10 @@ impl Warmth {
     pub(super) fn ahead(&self, samples: Range<u64>, bytes: u64, is_mapped: bool) -> Option<Range<u64>> {
         let [from, asked] = [0, 1].map(|k| self.run.get(k).map_or(u64::MAX, |end| end.load(Relaxed)));
         let most = AHEAD / bytes.max(1);
-        // Several threads may have a batch each; what lies farther back may be gone again.
+        // Several threads may have a batch each; what lies farther back may be gone again, and so may all of it where it is
+        // read from its beginning once more.
         let near = asked.saturating_sub(2 * most + LATE * (samples.end - samples.start));
-        let follows = (from.max(near)..=asked).contains(&samples.start) && asked != u64::MAX;
+        let follows = from < samples.start && (near..=asked).contains(&samples.start);
         let from = if follows { from } else { samples.start };
         let is_long = is_mapped && samples.end - from > most;
         let more = if follows && !is_long { (samples.end - from).min(most) } else { 0 };
@@ -148,6 +149,16 @@ mod tests {
                 assert!(asked - at - batch <= (at + batch - 7).min(AHEAD / bytes));
             }
             assert!(batch > 1 || bytes > 1 << 20 || calls < 100, "{calls}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_once_more_from_its_beginning_is_asked_for_once_more() {
+        let warmth = Warmth::default();
+        for _ in 0..3 {
+            let asks = (40..100).step_by(4).filter_map(|at| warmth.ahead(at..at + 4, 1000, true));
+            let asked: Vec<_> = asks.flatten().filter(|sample| *sample < 100).collect();
+            assert_eq!(asked, (40..100).collect::<Vec<_>>());
         }
     }
 

@@ -80,9 +80,13 @@ fn in_order(ids: &[Id]) -> Option<Range<u64>> {
 }
 
 /// Whether the page cache has the end of a record and what the index says of it. True if nobody tells: nothing is asked for
-/// then.
+/// then, and the kernel may read ahead as it likes.
 fn is_there(place: &Place) -> bool {
-    let Some(look) = place.shard.content().look() else { return true };
+    let content = place.shard.content();
+    let Some(look) = content.look() else {
+        content.expect_all();
+        return true;
+    };
     // The beginning may lie in a page that was read for the sample before.
     let is_there = |range: Range<u64>| look.is_there(range.end.saturating_sub(1));
     // An index that is not there is not read to find the record.
