@@ -115,7 +115,7 @@ fn a_state_of_other_rows_is_refused_unless_only_its_position_is_wanted() {
     assert_eq!(other.position().unwrap(), 9, "it lies in that window");
     assert!(other.set_epoch(0).unwrap(), "a loaded position is left");
     let impossible = State { position: 1 << 62, ..first.state().unwrap() };
-    assert_eq!(first.load_state(&impossible, true).unwrap_err().kind(), Kind::Value);
+    assert_eq!(first.load_state(&impossible, true).unwrap_err().kind(), Kind::StateMismatch);
 }
 
 #[test]
