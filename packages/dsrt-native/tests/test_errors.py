@@ -142,3 +142,19 @@ assert cache[:]["x"].tolist() == list(range(600))
 assert ".shard" not in open("/proc/self/maps").read()
 """
     subprocess.run([sys.executable, "-c", script, tmp_path / "x"], check=True, timeout=60)
+
+
+def test_the_rows_of_a_population_are_not_copied_where_memory_is_short(path):
+    """They fit once; a second copy, if the system refuses it, must not end the process."""
+    script = """
+import resource, sys
+import numpy as np
+from dsrt_native import Cache, Population
+caches = [Cache.open(sys.argv[1])]
+rows = np.zeros(16 << 20, np.int64)
+room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (320 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+population = Population(caches, rows=rows)
+assert len(population) == len(rows)
+"""
+    subprocess.run([sys.executable, "-c", script, path], check=True, timeout=60)

@@ -78,7 +78,7 @@ impl PyCache {
     }
 
     fn lengths<'py>(&self, py: Python<'py>, field: usize) -> PyResult<Bound<'py, PyMemoryView>> {
-        detached(py, || Ok(View::of_numbers::<u64>(self.0.lengths(field)?.into())))?.shown(py)
+        detached(py, || Ok(View::of_numbers(Arc::new(self.0.lengths(field)?))))?.shown(py)
     }
 
     fn slice<'py>(

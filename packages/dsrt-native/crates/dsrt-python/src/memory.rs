@@ -88,10 +88,10 @@ impl View {
     }
 
     /// The bytes of shared numbers, in native order.
-    pub fn of_numbers<T: Number>(numbers: Arc<[T]>) -> Self {
+    pub fn of_numbers<T: Number>(numbers: Arc<Vec<T>>) -> Self {
         let start = numbers.as_ptr().cast::<u8>();
         // SAFETY: the numbers are alive and in place as long as the owner, and have no padding.
-        let bytes = Bytes::of(unsafe { std::slice::from_raw_parts(start, size_of_val(&*numbers)) });
+        let bytes = Bytes::of(unsafe { std::slice::from_raw_parts(start, size_of_val(numbers.as_slice())) });
         Self { bytes, _owner: Box::new(numbers) }
     }
 

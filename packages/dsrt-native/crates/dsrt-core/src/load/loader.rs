@@ -199,5 +199,5 @@ impl Loader {
 /// The order over the rows of a population.
 pub(super) fn sampler(population: &Population, order: Order, seed: u64) -> Result<Sampler> {
     let weights = if order == Order::Weighted { population.weights()? } else { None };
-    Sampler::new(order, seed, population.len(), weights.map(|weights| &**weights))
+    Sampler::new(order, seed, population.len(), weights.map(|weights| weights.as_slice()))
 }

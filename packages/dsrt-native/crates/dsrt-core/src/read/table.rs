@@ -36,7 +36,7 @@ pub struct Table {
     /// Of each batch; what is read of it lies in here.
     layouts: Vec<OnceBox<BatchLayout>>,
     batches: OnceBox<Vec<RecordBatch>>,
-    pub(super) weights: OnceBox<Option<Arc<[f64]>>>,
+    pub(super) weights: OnceBox<Option<Arc<Vec<f64>>>>,
 }
 
 impl Table {

@@ -13,7 +13,7 @@ use crate::format::names::WEIGHT;
 impl Table {
     /// The stored weight of every row, all finite and not negative; none if the table has no column of weights.
     /// Reads that column and no other.
-    pub fn weights(&self) -> Result<Option<&Arc<[f64]>>> {
+    pub fn weights(&self) -> Result<Option<&Arc<Vec<f64>>>> {
         let read = || self.read_weights().map(Box::new).map_err(|e| self.place(e.in_field(&WEIGHT.into())));
         Ok(self.weights.get_or_try_init(read)?.as_ref())
     }
@@ -31,7 +31,7 @@ impl Table {
         }
     }
 
-    fn read_weights(&self) -> Result<Option<Arc<[f64]>>> {
+    fn read_weights(&self) -> Result<Option<Arc<Vec<f64>>>> {
         let Some(column) = self.weight_column()? else { return Ok(None) };
         let mut weights = Vec::new();
         let reserved = usize::try_from(self.len()).ok().and_then(|rows| weights.try_reserve_exact(rows).ok());
@@ -43,7 +43,7 @@ impl Table {
             })?;
         }
         self.check_whole()?;
-        Ok(Some(weights.into()))
+        Ok(Some(Arc::new(weights)))
     }
 
     /// Tells every breach of R046: a column of another type, or each weight that is none.

@@ -24,7 +24,7 @@ pub(super) enum BuiltIn {
     /// Place in the cache, int64.
     SampleId,
     /// float64, of each row.
-    Weight(Arc<[f64]>),
+    Weight(Arc<Vec<f64>>),
 }
 
 /// The names of the built-in columns.

@@ -100,7 +100,7 @@ impl Population {
     }
 
     /// The rows as places in the caches laid end to end; None for all samples in order.
-    pub fn rows(&self) -> Option<&Arc<[u64]>> {
+    pub fn rows(&self) -> Option<&Arc<Vec<u64>>> {
         self.0.rows.rows()
     }
 
@@ -124,7 +124,7 @@ impl Population {
     }
 
     /// One weight a row, or None. Stored ones are read at the first call. An error if some rows have one and some not.
-    pub fn weights(&self) -> Result<Option<&Arc<[f64]>>> {
+    pub fn weights(&self) -> Result<Option<&Arc<Vec<f64>>>> {
         self.0.weights.get(&self.0.caches, &self.0.rows)
     }
 
@@ -162,7 +162,7 @@ impl Population {
         memory: &dyn Allocator,
         on_damage: OnDamage,
     ) -> Result<Batch> {
-        let valid = vec![true; rows.len()];
+        let valid = all_valid(rows.len())?;
         self.gather_at(
             projection,
             &Places { rows, positions: rows, valid: &valid, seed: 0 },
@@ -181,7 +181,7 @@ impl Population {
         on_damage: OnDamage,
     ) -> Result<()> {
         let ids = self.row_ids(rows)?;
-        let valid = vec![true; rows.len()];
+        let valid = all_valid(rows.len())?;
         let all = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0 };
         gather_into(projection.columns(), &all, outs, on_damage, THREADS)
             .map_err(|error| self.place(error, projection, &ids))
@@ -201,6 +201,14 @@ impl Population {
         gather(projection.columns(), &Rows { ids: &ids, rows, positions, valid, seed }, memory, on_damage, threads)
             .map_err(|error| self.place(error, projection, &ids))
     }
+}
+
+/// As many marks of samples that are no padding.
+fn all_valid(len: usize) -> Result<List<bool>> {
+    thread_local!(static VALID: Cell<Vec<bool>> = const { Cell::new(Vec::new()) });
+    let mut valid = List::take(&VALID, len)?;
+    valid.resize(len, true);
+    Ok(valid)
 }
 
 /// R072: no cache twice. Caches without samples are exempt.

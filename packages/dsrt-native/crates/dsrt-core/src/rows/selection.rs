@@ -11,7 +11,7 @@ pub(super) struct Selection {
     /// Samples before each cache; one more entry, the sum.
     starts: Arc<[u64]>,
     /// None for all samples in order, which costs nothing.
-    rows: Option<Arc<[u64]>>,
+    rows: Option<Arc<Vec<u64>>>,
 }
 
 impl Selection {
@@ -28,7 +28,7 @@ impl Selection {
             return Err(Error::new(Kind::Index, message));
         }
         let is_all = |rows: &Vec<u64>| rows.len() as u64 == sum && rows.iter().copied().eq(0..sum);
-        let rows = rows.filter(|rows| !is_all(rows)).map(Arc::from);
+        let rows = rows.filter(|rows| !is_all(rows)).map(Arc::new);
         Ok(Self { starts: starts.into(), rows })
     }
 
@@ -38,7 +38,7 @@ impl Selection {
     }
 
     /// The list; None for all samples in order.
-    pub fn rows(&self) -> Option<&Arc<[u64]>> {
+    pub fn rows(&self) -> Option<&Arc<Vec<u64>>> {
         self.rows.as_ref()
     }
 

@@ -49,14 +49,14 @@ pub(super) fn source(caches: &Arc<[Cache]>, name: &str, dtype: Option<DType>) ->
 
 /// The stored weight of each row; None if no cache that a row is of has weights. An error if some of these have and some
 /// have not.
-pub(super) fn weights(caches: &[Cache], rows: &Selection) -> Result<Option<Arc<[f64]>>> {
+pub(super) fn weights(caches: &[Cache], rows: &Selection) -> Result<Option<Arc<Vec<f64>>>> {
     let mut counts = vec![0u64; caches.len()];
     rows.for_each_run(|first, count| {
         if let Some(rows) = counts.get_mut(first.cache as usize) {
             *rows += count;
         }
     });
-    let mut stored: Vec<Option<Arc<[f64]>>> = Vec::with_capacity(caches.len());
+    let mut stored: Vec<Option<Arc<Vec<f64>>>> = Vec::with_capacity(caches.len());
     for (cache, count) in caches.iter().zip(&counts) {
         stored.push(if *count > 0 { cache.table()?.weights()?.cloned() } else { None });
     }
@@ -77,10 +77,10 @@ pub(super) fn weights(caches: &[Cache], rows: &Selection) -> Result<Option<Arc<[
         Error::new(Kind::Memory, format!("the weights of {} rows of {paths} do not fit in memory", rows.len()))
     })?;
     rows.for_each_run(|first, count| {
-        let stored = stored.get(first.cache as usize).and_then(Option::as_deref).unwrap_or_default();
+        let stored = stored.get(first.cache as usize).and_then(Option::as_deref).map_or(&[][..], Vec::as_slice);
         weights.extend(stored.iter().skip(first.sample as usize).take(count as usize));
     });
-    Ok(Some(weights.into()))
+    Ok(Some(Arc::new(weights)))
 }
 
 /// How many rows of a population are null in a stored column that becomes an array, and the first of them.

@@ -23,12 +23,13 @@ pub enum Weights {
     Partial(Vec<Option<f64>>),
 }
 
-/// Weights as a population keeps them.
+/// Weights as a population keeps them: in their vectors, since moving them into a slice would need as much memory again, and
+/// would end the process where there is none.
 pub(super) enum Held {
     None,
-    Given(Arc<[f64]>),
+    Given(Arc<Vec<f64>>),
     /// Read when they are first asked for: many uses never do.
-    Stored(OnceBox<Option<Arc<[f64]>>>),
+    Stored(OnceBox<Option<Arc<Vec<f64>>>>),
     /// An error only where they are needed. The message names the caches.
     Partial(String),
 }
@@ -42,7 +43,7 @@ impl Held {
             Weights::Given(weights) => {
                 check_length(weights.len(), rows)?;
                 check_weights(&weights)?;
-                Self::Given(weights.into())
+                Self::Given(Arc::new(weights))
             }
             Weights::Partial(weights) => {
                 check_length(weights.len(), rows)?;
@@ -63,14 +64,14 @@ impl Held {
             }
         }
         Ok(match (count, weights.iter().copied().collect::<Option<Vec<f64>>>()) {
-            (_, Some(all)) if !all.is_empty() => Self::Given(all.into()),
+            (_, Some(all)) if !all.is_empty() => Self::Given(Arc::new(all)),
             (count, _) if count == weights.len() as u64 => Self::None,
             (count, _) => Self::Partial(partial_message(count, &paths(caches, &lacking))),
         })
     }
 
     /// One weight a row, if there are weights.
-    pub fn get(&self, caches: &[Cache], rows: &Selection) -> Result<Option<&Arc<[f64]>>> {
+    pub fn get(&self, caches: &[Cache], rows: &Selection) -> Result<Option<&Arc<Vec<f64>>>> {
         match self {
             Self::None => Ok(None),
             Self::Given(weights) => Ok(Some(weights)),
