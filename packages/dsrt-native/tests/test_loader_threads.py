@@ -122,6 +122,40 @@ except KeyboardInterrupt:
     assert (child.returncode, out.splitlines()[-1]) == (3, "interrupted 0")
 
 
+def test_ctrl_c_interrupts_a_close_that_waits_for_a_stuck_thread(numbers):
+    script = """
+import os, signal
+
+def never(size):
+    os.write(1, b"waiting\\n")
+    threading.Event().wait()
+
+def press_when_closed():
+    try:
+        next(iter(loader))
+    except RuntimeError:
+        os.kill(os.getpid(), signal.SIGINT)
+
+loader = loader_of(never)
+try:
+    with loader:
+        try:
+            next(iter(loader))
+        except KeyboardInterrupt:
+            threading.Thread(target=press_when_closed, daemon=True).start()
+            raise
+except KeyboardInterrupt as second:
+    print("interrupted while", type(second.__context__).__name__, flush=True)
+    os._exit(3)
+"""
+    command = [sys.executable, "-c", LENDING + script, numbers]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "waiting\n"
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert (child.returncode, out.splitlines()[-1]) == (3, "interrupted while KeyboardInterrupt")
+
+
 def test_a_fork_in_the_middle_of_a_pass_goes_on_in_both(numbers):
     script = """
 import os, sys

@@ -103,7 +103,7 @@ class LoaderBase:
         )
         # At the interpreter's exit, too: a thread of the engine may be asking Python for memory, and then the
         # interpreter must not go away under it.
-        weakref.finalize(self, self._native.close)
+        weakref.finalize(self, self._native.end)
 
     def __iter__(self) -> Iterator[Batch]:
         """Return one pass: the batches of a window. It begins at its first `next`."""
@@ -221,7 +221,11 @@ class LoaderBase:
         return LoaderStats(*self._native.stats())
 
     def close(self) -> None:
-        """End the running pass and the threads; position, epoch, state_dict and stats go on working."""
+        """End the running pass and the threads; position, epoch, state_dict and stats go on working.
+
+        It waits for the threads, each of which finishes its batch. A signal whose handler raises, as that of
+        Ctrl-C does, ends the wait: the threads then end on their own.
+        """
         self._native.close()
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 
 use crate::batch::PyBatch;
-use crate::error::detached;
+use crate::error::{detached, interruptible};
 use crate::memory::{PythonMemory, View, numbers};
 use crate::order::order_named;
 use crate::population::PyPopulation;
@@ -52,7 +52,11 @@ type StatsTuple<'py> = (u64, u64, f64, f64, f64, f64, usize, Bound<'py, PyTuple>
 
 impl PyLoader {
     fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Loader) -> dsrt_core::Result<T> + Send) -> PyResult<T> {
-        detached(py, || work(self.0.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the loader is gone"))?))
+        detached(py, || work(self.loader()?))
+    }
+
+    fn loader(&self) -> dsrt_core::Result<&Loader> {
+        self.0.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the loader is gone"))
     }
 }
 
@@ -166,7 +170,13 @@ impl PyLoader {
         Ok((batches, bytes, seconds, wait_seconds, wait_p50, wait_p95, queue_depth, damaged))
     }
 
+    /// What the handler of a signal raises ends the wait for the threads.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        interruptible(py, |look| self.loader()?.close_unless(look))
+    }
+
+    /// Closes it, and waits for the threads whatever happens: one of them may be about to ask for the GIL.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
         self.run(py, Loader::close)
     }
 }

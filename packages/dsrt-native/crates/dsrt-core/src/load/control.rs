@@ -127,14 +127,18 @@ impl Loader {
 
     /// Ends what is running and the threads, and waits for them. Position, state and figures stay.
     pub fn close(&self) -> Result<()> {
+        self.close_unless(&mut || Ok(()))
+    }
+
+    /// The same. While it waits it calls `look` now and then: an error of that ends the wait and comes up. The threads end
+    /// all the same, once nothing keeps them, and closing again waits for those that are left.
+    pub fn close_unless(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut core = self.core.lock()?;
         core.closed = true;
         core.stream.end_running("close() was called");
-        let engine = core.engine.take();
+        // It stays where it is: dropping it would wait.
+        let engine = core.engine.clone();
         drop(core);
-        if let Some(engine) = engine {
-            engine.close();
-        }
-        Ok(())
+        engine.map_or(Ok(()), |engine| engine.close_unless(look))
     }
 }

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 use super::plan::Step;
 use super::ring::{Claim, Forgotten, Head, Job, Ring, Room};
 use crate::error::{Error, Kind, Result};
+
+/// How long a wait for the end of a thread goes on before it is asked whether it shall.
+const SLICE: Duration = Duration::from_millis(20);
 
 /// Makes what a step asks for. Called by many threads at once.
 pub(super) trait Work: Send + Sync {
@@ -32,8 +36,14 @@ pub(super) trait Admission: Sync {
 /// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
 pub(super) struct Engine<O: Send + 'static> {
     shared: Arc<Shared<O>>,
-    workers: Mutex<Vec<JoinHandle<()>>>,
+    workers: Mutex<Vec<Worker>>,
     pid: u32,
+}
+
+struct Worker {
+    thread: JoinHandle<()>,
+    /// Nothing comes from here, and nothing can when the thread is at its end, however it came there.
+    alive: Receiver<()>,
 }
 
 struct Shared<O> {
@@ -68,11 +78,12 @@ impl<O: Send + 'static> Engine<O> {
         let engine = Self { shared, workers: Mutex::default(), pid: std::process::id() };
         for number in 0..threads {
             let shared = engine.shared.clone();
-            let worker = std::thread::Builder::new()
+            let (life, alive) = channel();
+            let thread = std::thread::Builder::new()
                 .name(format!("dsrt-load-{number}"))
-                .spawn(move || shared.serve())
+                .spawn(move || shared.live(life))
                 .map_err(|e| Error::io(format!("starting thread {number} of {threads} of a loader"), e))?;
-            engine.workers().push(worker);
+            engine.workers().push(Worker { thread, alive });
         }
         Ok(engine)
     }
@@ -101,21 +112,38 @@ impl<O: Send + 'static> Engine<O> {
     ///
     /// One of the threads may call this: an allocator that is Python's may set off its garbage collector, which may find
     /// the very loader that the thread works for. That thread is not waited for, and ends when it gets back to its work.
-    pub fn close(&self) {
+    ///
+    /// While it waits it calls `look` now and then. An error of that ends the wait and comes up; the threads end all the
+    /// same, once nothing keeps them, and closing again waits for those that are left.
+    pub fn close_unless(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         if !self.is_ours() {
-            return;
+            return Ok(());
         }
         self.shared.lock().1 = true;
         drop(self.restart(None));
         let workers = std::mem::take(&mut *self.workers());
         let this = std::thread::current().id();
-        for worker in workers.into_iter().filter(|worker| worker.thread().id() != this) {
+        let mut workers = workers.into_iter().filter(|worker| worker.thread.thread().id() != this);
+        while let Some(worker) = workers.next() {
+            while worker.alive.recv_timeout(SLICE) == Err(RecvTimeoutError::Timeout) {
+                if let Err(interrupt) = look() {
+                    self.workers().extend(std::iter::once(worker).chain(workers));
+                    return Err(interrupt);
+                }
+            }
             // A worker that panicked outside of a step has nothing to say here.
-            drop(worker.join());
+            drop(worker.thread.join());
         }
+        Ok(())
     }
 
-    fn workers(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+    /// The same, whatever happens.
+    pub fn close(&self) {
+        // Nothing ends this wait.
+        self.close_unless(&mut || Ok(())).unwrap_or_default();
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -166,7 +194,12 @@ impl<O: Send> Shared<O> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker's life.
+    /// A worker's life, at the end of which it drops `life`.
+    fn live(&self, life: Sender<()>) {
+        self.serve();
+        drop(life);
+    }
+
     fn serve(&self) {
         while let Some(claim) = self.claim() {
             let result = self.run(&claim);

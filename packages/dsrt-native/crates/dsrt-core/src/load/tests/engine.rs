@@ -239,3 +239,45 @@ fn a_thread_of_an_engine_may_close_it() {
         assert!(matches!(engine.take(FOREVER), Taken::End));
     }
 }
+
+/// Says that it has begun, and works until it is let go.
+struct Stuck {
+    begun: mpsc::Sender<()>,
+    released: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Work for Stuck {
+    type Output = ();
+
+    fn work(&self, _: &Step, _: &dyn Admission) -> Result<()> {
+        self.begun.send(()).unwrap();
+        self.released.lock().unwrap().recv().unwrap();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_close_that_is_interrupted_leaves_the_threads_to_the_next_one() {
+    let (begun, beginnings) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    let engine = Engine::start(3, 1, 1).unwrap();
+    let work = Arc::new(Stuck { begun, released: Mutex::new(released) });
+    drop(engine.restart(Some((run(0, 1), work.clone()))));
+    assert!(matches!(engine.take(Duration::ZERO), Taken::Waiting));
+    beginnings.recv_timeout(FOREVER).unwrap();
+    for _ in 0..2 {
+        let interrupted = engine.close_unless(&mut || Err(Error::new(Kind::State, "a signal")));
+        assert_eq!(interrupted.unwrap_err().message(), "a signal");
+    }
+    assert!(matches!(engine.take(FOREVER), Taken::End));
+    let mut looks = 0;
+    let closed = engine.close_unless(&mut || {
+        looks += 1;
+        if looks == 2 {
+            release.send(()).unwrap();
+        }
+        Ok(())
+    });
+    closed.unwrap();
+    assert!(looks >= 2 && Arc::strong_count(&work) == 1);
+}
