@@ -8,11 +8,10 @@ import pytest
 
 from benchmarks.peers import memmap
 from benchmarks.workload import Workload
-from benchmarks.workloads.records import SHORT
-from benchmarks.workloads.tokens import PACKED
+from tests.benchmarks.test_workload import DENSE, TOKENS
 
 
-@pytest.mark.parametrize("workload", [SHORT, PACKED])
+@pytest.mark.parametrize("workload", [DENSE, TOKENS], ids=lambda each: each.name)
 def test_each_pass_has_every_sample_once_as_stored_or_in_an_order_of_its_own(
     workload: Workload, tmp_path: Path
 ) -> None:
