@@ -81,8 +81,9 @@ def test_what_takes_too_long_is_given_up_and_says_what_it_would_take(
     monkeypatch.setattr(store, "WRITING", 0.0)
     monkeypatch.setattr(store, "_SURE", 0.0)
     workload = replace(DENSE, samples=1000)
+    peer: Any = SimpleNamespace(SWEEP={}, write=write)
     with pytest.raises(Cannot, match=r"would take \d+ s to write"):
-        Store(SimpleNamespace(SWEEP={}, write=write), workload, tmp_path).write()  # type: ignore[arg-type]
+        Store(peer, workload, tmp_path).write()
     assert not list(tmp_path.rglob("part"))
 
 
@@ -90,7 +91,8 @@ def test_a_store_that_was_not_finished_is_a_failure_for_all_that_follow(tmp_path
     def write(workload: Workload, samples: Iterator[Any], folder: Path) -> None:
         raise OSError("no room")
 
-    kept = Store(SimpleNamespace(SWEEP={}, write=write), DENSE, tmp_path)  # type: ignore[arg-type]
+    peer: Any = SimpleNamespace(SWEEP={}, write=write)
+    kept = Store(peer, DENSE, tmp_path)
     with pytest.raises(OSError, match="no room"):
         kept.write()
     with pytest.raises(Cannot, match="failed: its store was not finished"):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,5 +84,6 @@ def test_gathers_are_of_numbers_drawn_anew_and_there_is_one_at_least(seconds: fl
         asked.append(numbers.tobytes())
         return numbers
 
-    times = timing.gathers(gather, Store.asked(Store(None, DENSE, None)), seconds)  # type: ignore[arg-type]
+    nobody: Any = None
+    times = timing.gathers(gather, Store.asked(Store(nobody, DENSE, nobody)), seconds)
     assert len(times) == len(asked) == len(set(asked)) >= 1
