@@ -290,7 +290,7 @@ mod tests {
             let positions: Vec<u64> = (0..100).collect();
             let wanted: Vec<u64> = positions.iter().map(|position| plain_row(&table, seed, *position)).collect();
             prop_assert!(wanted.iter().all(|row| weights[*row as usize] > 0.0));
-            let guide = Guide::wide(table.ends());
+            let guide = Guide::wide(table.ends()).unwrap();
             let wide = WeightTable { guide, ..WeightTable::new(&weights).unwrap() };
             for instructions in Instructions::all() {
                 for table in [&table, &wide] {
