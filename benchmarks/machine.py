@@ -20,11 +20,25 @@ def describe(data: Path) -> dict[str, str]:
         "memory": _first("/proc/meminfo", "MemTotal") or "unknown",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "data on": _filesystem(data),
+        "scheduling": _scheduling(),
         "load": "{:.2f} {:.2f} {:.2f} at the start (1, 5, 15 minutes)".format(*os.getloadavg()),
         "python": f"{sys.implementation.name} {platform.python_version()}",
         "versions": ", ".join(versions),
         **commit(),
     }
+
+
+def _scheduling() -> str:
+    """The policy that the kernel has for this process, which its descendants inherit."""
+    policies = {os.SCHED_OTHER: "usual", os.SCHED_RR: "round robin", os.SCHED_FIFO: "first in, first out"}
+    policy = os.sched_getscheduler(0)
+    priority = os.sched_getparam(0).sched_priority
+    named = policies.get(policy, f"policy {policy}")
+    return (
+        f"{named}, real-time priority {priority}"
+        if priority
+        else f"{named}, nice {os.getpriority(os.PRIO_PROCESS, 0)}"
+    )
 
 
 def commit() -> dict[str, str]:

@@ -19,7 +19,7 @@ from benchmarks.suites import SUITES
 LONG = 25.0
 """Seconds: a system whose turns of a case have taken so long, with the start of processes, has no more."""
 
-ENOUGH = 6
+ENOUGH = 20
 """The same for those that only a full run has, and in times of what a figure takes."""
 
 TURN = 0.25
