@@ -101,29 +101,39 @@ def test_nothing_comes_of_a_cache_without_samples(write_cache):
         assert list(cache) == []
 
 
+class Noting:
+    """A population that notes how many samples were read together, and how many bytes they took."""
+
+    def __init__(self, population):
+        self.population = population
+        self.asked = []
+
+    def __len__(self):
+        return len(self.population)
+
+    def __getattr__(self, name):
+        return getattr(self.population, name)
+
+    def gather(self, *arguments):
+        batch = self.population.gather(*arguments)
+        self.asked.append((len(batch), memoryview(batch).nbytes))
+        return batch
+
+
 def test_large_samples_behind_small_ones_are_not_read_together(tmp_path, same):
     samples = [{"x": np.zeros(3 << 20 if i > 900 else i % 3, np.uint8)} for i in range(906)]
     reference.write(tmp_path / "x", {"x": Ragged("uint8", codec="zstd")}, samples)
-    asked = []
-
-    class Noting:
-        """A population that notes how many bytes a block took."""
-
-        def __init__(self, population):
-            self.population = population
-
-        def __len__(self):
-            return len(self.population)
-
-        def __getattr__(self, name):
-            return getattr(self.population, name)
-
-        def gather(self, *arguments):
-            batch = self.population.gather(*arguments)
-            asked.append((len(batch), memoryview(batch).nbytes))
-            return batch
-
     with Cache.open(tmp_path / "x") as cache:
-        same(list(samples_of(Noting(cache._reader), None, "sample")), samples)
-    assert max(count for count, _ in asked) > 100
-    assert max(size for count, size in asked if count > 1) <= 4 << 20
+        noting = Noting(cache._reader)
+        same(list(samples_of(noting, None, "sample")), samples)
+    assert max(count for count, _ in noting.asked) > 100
+    assert max(size for count, size in noting.asked if count > 1) <= 4 << 20
+
+
+def test_large_samples_are_read_one_by_one_and_not_copied(tmp_path, same):
+    samples = [{"x": np.full(150_000, i, np.uint8), "text": str(i)} for i in range(20)]
+    reference.write(tmp_path / "x", {"x": Dense("uint8", (150_000,)), "text": Text()}, samples)
+    with Cache.open(tmp_path / "x") as cache:
+        noting = Noting(cache._reader)
+        same(list(samples_of(noting, None, "sample")), samples)
+    assert noting.asked == []

@@ -122,8 +122,10 @@ class Population:
         """Name, kind, dtype, shape and codec of each payload field that every cache has."""
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of each metadata and extra column."""
-    def columns_of(self, row: int, fields: _Asked | None) -> list[tuple[str, str]]:
-        """Name of each column of a sample, with "field", "column", or "null" where it is null."""
+    def kinds(self, fields: _Asked | None) -> list[tuple[str, bool]]:
+        """Name of each column of a sample, and whether it is a payload field."""
+    def sample(self, row: int, fields: _Asked | None) -> tuple[list[tuple[str, bool]], Batch]:
+        """One sample: its columns as `kinds` gives them, and a batch of it alone, without its nulls."""
     def check(self, fields: _Asked) -> None:
         """Raises where a name is unknown, or a dtype cannot be delivered."""
     def dense(

@@ -160,26 +160,25 @@ def item_of(
     # An array has __index__, too, whatever its shape.
     if not isinstance(index, SupportsIndex) or (isinstance(index, np.ndarray) and index.ndim > 0):
         return batch_of(population, rows_of(index, len(population), what), fields)
-    row = _row_of(index, len(population), what)
-    columns = population.columns_of(row, fields)
-    dtypes = dict(fields or ())
-    present = [(name, dtypes.get(name)) for name, kind in columns if kind != "null"]
-    batch = batch_of(population, np.array([row], np.uint64), present)
-    return {name: None if kind == "null" else records_of(batch[name], kind)[0] for name, kind in columns}
+    kinds, sample = population.sample(_row_of(index, len(population), what), fields)
+    columns = arrays(sample)
+    return {
+        name: records_of(columns[name], is_field)[0] if name in columns else None for name, is_field in kinds
+    }
 
 
-def records_of(column: Any, kind: str) -> list[Any]:
+def records_of(column: Any, is_field: bool) -> list[Any]:
     """Return the records of a batch's column, each what the reference reader returns for it.
 
     Args:
         column: An array, a `RaggedArray` or a list.
-        kind: ``"field"`` if it is a payload field.
+        is_field: Whether it is a payload field.
     """
     if isinstance(column, RaggedArray):
         return column.to_list()
     if isinstance(column, list):
         return column
-    if kind == "field":
+    if is_field:
         return [column[place, ...] for place in range(len(column))]
     # Python has no type for nanoseconds.
     return list(column) if column.dtype.kind in "mM" else list(column.tolist())

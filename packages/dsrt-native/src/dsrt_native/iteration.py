@@ -32,20 +32,31 @@ def samples_of(population: _native.Population, fields: Asked | None, what: str) 
     start, count = 0, 1
     while start < len(population):
         rows = range(start, min(start + count, len(population)))
-        singly = (item_of(population, row, fields, what) for row in rows)
-        if count == 1:
-            yield from singly
-            count = 2
-        else:
-            try:
-                size, samples = _block(population, rows, fields)
-            except (DsrtError, ValueError, OSError, MemoryError):
-                # One is damaged, or null, or all are too large together: those before it come first.
-                samples, count = singly, 1
-            else:
-                count = max(1, min(2 * count, _SAMPLES, _BYTES * len(rows) // max(size, 1)))
-            yield from samples
         start = rows.stop
+        if count == 1:
+            sample = item_of(population, rows[0], fields, what)
+            count = 1 if 2 * _bytes_of(sample) > _BYTES else 2
+            yield sample
+            # What it has may be used again for the next one.
+            del sample
+            continue
+        try:
+            size, samples = _block(population, rows, fields)
+        except (DsrtError, ValueError, OSError, MemoryError):
+            # One is damaged, or null, or all are too large together: those before it come first.
+            samples, count = (item_of(population, row, fields, what) for row in rows), 1
+        else:
+            count = max(1, min(2 * count, _SAMPLES, _BYTES * len(rows) // max(size, 1)))
+        yield from samples
+
+
+def _bytes_of(sample: dict[str, Any]) -> int:
+    """Return about how many bytes the large ones of its values have."""
+    return sum(
+        value.nbytes if isinstance(value, np.ndarray) else len(value)
+        for value in sample.values()
+        if isinstance(value, np.ndarray | str | bytes)
+    )
 
 
 def _block(
@@ -56,13 +67,14 @@ def _block(
     Raises:
         MemoryError: They are too large together.
     """
-    kinds = population.columns_of(rows.start, fields)
+    kinds = population.kinds(fields)
     names = [name for name, _ in kinds]
     dtypes = dict(fields or ())
     asked = [(name, dtypes.get(name)) for name in names]
     batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), asked, False, _memory)
     columns = [
-        records_of(column, kind) for column, (_, kind) in zip(arrays(batch).values(), kinds, strict=True)
+        records_of(column, is_field)
+        for column, (_, is_field) in zip(arrays(batch).values(), kinds, strict=True)
     ]
     values = zip(*map(_own, columns), strict=True) if columns else repeat((), len(rows))
     return memoryview(batch).nbytes, (dict(zip(names, sample, strict=True)) for sample in values)

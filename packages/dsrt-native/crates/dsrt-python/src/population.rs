@@ -4,7 +4,7 @@ use dsrt_core::batch::Allocator;
 use dsrt_core::format::checksum::hex;
 use dsrt_core::pool::Pool;
 use dsrt_core::read::{Cache, OnDamage};
-use dsrt_core::rows::{Population, Weights};
+use dsrt_core::rows::{Population, Projection, Weights};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyTuple};
@@ -24,6 +24,17 @@ pub struct PyPopulation(pub Population);
 
 /// The name of a column; the elements and the shape that a sample has of it.
 type DenseColumn<'py> = (String, Option<(String, Bound<'py, PyTuple>)>);
+
+/// The names of columns, each with whether it is a payload field.
+type Kinds = Vec<(String, bool)>;
+
+impl PyPopulation {
+    fn kinds_of(&self, projection: &Projection) -> Kinds {
+        let fields = self.0.fields();
+        let is_field = |name: &str| fields.iter().any(|field| *field.name == *name);
+        projection.names().map(|name| (name.as_ref().to_owned(), is_field(name))).collect()
+    }
+}
 
 #[pymethods]
 impl PyPopulation {
@@ -69,25 +80,25 @@ impl PyPopulation {
         Ok(columns.into_iter().map(|(name, kind)| (name.as_ref().to_owned(), kind.name())).collect())
     }
 
-    /// The names of a sample's columns, each with "field", "column", or "null" where it is null.
-    fn columns_of(
-        &self,
-        py: Python<'_>,
-        row: u64,
-        fields: Option<Vec<Asked>>,
-    ) -> PyResult<Vec<(String, &'static str)>> {
-        detached(py, || {
-            let projection = self.0.project(wanted(fields)?.as_deref(), false)?;
-            let fields = self.0.fields();
-            let state = |name: &str| -> dsrt_core::Result<&'static str> {
-                // Payload is read whatever state the metadata are in.
-                if fields.iter().any(|field| *field.name == *name) {
-                    return Ok("field");
+    /// The names of a sample's columns, each with whether it is a payload field.
+    fn kinds(&self, py: Python<'_>, fields: Option<Vec<Asked>>) -> PyResult<Kinds> {
+        detached(py, || Ok(self.kinds_of(&self.0.project(wanted(fields)?.as_deref(), false)?)))
+    }
+
+    /// One sample: its columns as `kinds` gives them, and a batch of it alone, in which those that are null are not.
+    fn sample(&self, py: Python<'_>, row: u64, fields: Option<Vec<Asked>>) -> PyResult<(Kinds, PyBatch)> {
+        let (kinds, batch) = detached(py, || {
+            let mut projection = self.0.project(wanted(fields)?.as_deref(), false)?;
+            let kinds = self.kinds_of(&projection);
+            // Payload is read whatever state the metadata are in.
+            for (name, _) in kinds.iter().filter(|(_, is_field)| !is_field) {
+                if self.0.is_null(row, name)? {
+                    projection.leave_out(name);
                 }
-                Ok(if self.0.is_null(row, name)? { "null" } else { "column" })
-            };
-            projection.names().map(|name| Ok((name.as_ref().to_owned(), state(name)?))).collect()
-        })
+            }
+            Ok((kinds, self.0.gather(&projection, &[row], &Pool, OnDamage::Raise)?))
+        })?;
+        Ok((kinds, PyBatch::new(batch)))
     }
 
     fn check(&self, py: Python<'_>, fields: Vec<Asked>) -> PyResult<()> {

@@ -52,7 +52,7 @@ impl Core {
         Ok(())
     }
 
-    /// The engine, at work on what is left of run `number`. Threads are started where this process has none yet.
+    /// The engine, at work on what is left of run `number`. Its threads may not be started yet.
     pub fn engine(&mut self, number: u64, options: &Options) -> Result<(Arc<Engine<Made>>, Leftover)> {
         let left = self.stream.left(number)?;
         if self.engine.as_ref().is_some_and(|engine| !engine.is_ours()) {
@@ -64,7 +64,7 @@ impl Core {
             Some(engine) => engine.clone(),
             None => {
                 let Options { threads, prefetch, max_bytes, .. } = *options;
-                self.engine.insert(Arc::new(Engine::start(threads, prefetch, max_bytes)?)).clone()
+                self.engine.insert(Arc::new(Engine::new(threads, prefetch, max_bytes))).clone()
             }
         };
         if self.active.is_some_and(|(active, _)| active == number) {

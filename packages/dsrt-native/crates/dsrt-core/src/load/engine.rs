@@ -36,6 +36,7 @@ pub(super) trait Admission: Sync {
 /// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
 pub(super) struct Engine<O: Send + 'static> {
     shared: Arc<Shared<O>>,
+    threads: usize,
     workers: Mutex<Vec<Worker>>,
     pid: u32,
 }
@@ -67,25 +68,32 @@ pub(super) enum Taken<O> {
 }
 
 impl<O: Send + 'static> Engine<O> {
-    /// Starts `threads` workers that gather up to `prefetch` batches and `max_bytes` bytes ahead.
-    pub fn start(threads: usize, prefetch: usize, max_bytes: usize) -> Result<Self> {
+    /// An engine of `threads` workers, none of which is there yet, that gather up to `prefetch` batches and `max_bytes` bytes
+    /// ahead.
+    pub fn new(threads: usize, prefetch: usize, max_bytes: usize) -> Self {
         let shared = Arc::new(Shared {
             ring: Mutex::new((Ring::new(prefetch, max_bytes), false)),
             claims: Condvar::new(),
             room: Condvar::new(),
             ready: Condvar::new(),
         });
-        let engine = Self { shared, workers: Mutex::default(), pid: std::process::id() };
-        for number in 0..threads {
-            let shared = engine.shared.clone();
+        Self { shared, threads, workers: Mutex::default(), pid: std::process::id() }
+    }
+
+    /// Starts the workers that are not there yet. One that finds work does it at once; one that is started before it would
+    /// fall asleep, and waking it takes longer than a small batch.
+    pub fn start(&self) -> Result<()> {
+        let mut workers = self.workers();
+        for number in workers.len()..self.threads {
+            let shared = self.shared.clone();
             let (life, alive) = channel();
             let thread = std::thread::Builder::new()
                 .name(format!("dsrt-load-{number}"))
                 .spawn(move || shared.live(life))
-                .map_err(|e| Error::io(format!("starting thread {number} of {threads} of a loader"), e))?;
-            engine.workers().push(Worker { thread, alive });
+                .map_err(|e| Error::io(format!("starting thread {number} of {} of a loader", self.threads), e))?;
+            workers.push(Worker { thread, alive });
         }
-        Ok(engine)
+        Ok(())
     }
 
     /// Whether this process started the threads. A forked child has none of them, and must not touch the rest.

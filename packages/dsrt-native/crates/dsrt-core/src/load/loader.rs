@@ -158,6 +158,7 @@ impl Loader {
             let (engine, leftover) = core.engine(number, &self.options)?;
             drop(core);
             drop(leftover);
+            engine.start()?;
             let taken = engine.take(wait.saturating_sub(start.elapsed()));
             if let Some(next) = self.hand_out(pass, number, taken, start.elapsed())? {
                 return Ok(next);

@@ -42,6 +42,11 @@ impl Projection {
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.columns.iter().map(|(name, _)| name)
     }
+
+    /// Leaves out the column of that name.
+    pub fn leave_out(&mut self, name: &str) {
+        self.columns.retain(|(known, _)| **known != *name);
+    }
 }
 
 impl Population {

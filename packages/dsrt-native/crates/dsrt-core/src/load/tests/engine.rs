@@ -92,8 +92,9 @@ fn steps_come_in_order_whatever_the_threads_and_delays() {
         for prefetch in [1, 3, 32] {
             let work = Steps { delay: |p| chance(p, 4) * 100, ..steps() };
             let counts = work.counts.clone();
-            let engine = Engine::start(threads, prefetch, usize::MAX).unwrap();
+            let engine = Engine::new(threads, prefetch, usize::MAX);
             drop(engine.restart(Some((run(5, 100), Arc::new(work)))));
+            engine.start().unwrap();
             assert!(drain(&engine).into_iter().eq((5..105).map(Ok)));
             assert!(counts.most_alive.load(SeqCst) <= prefetch + 1, "one more may be in the consumer's hands");
             assert_eq!(counts.calls.load(SeqCst), 100);
@@ -105,8 +106,9 @@ fn steps_come_in_order_whatever_the_threads_and_delays() {
 fn no_thread_works_ahead_of_the_bound_in_batches() {
     let work = steps();
     let counts = work.counts.clone();
-    let engine = Engine::start(4, 3, usize::MAX).unwrap();
+    let engine = Engine::new(4, 3, usize::MAX);
     drop(engine.restart(Some((run(0, 50), Arc::new(work)))));
+    engine.start().unwrap();
     while engine.depth() < 3 {
         std::thread::yield_now();
     }
@@ -120,8 +122,9 @@ fn bytes_are_bounded_and_one_batch_always_fits() {
     let sizes: fn(u64) -> usize = |p| if p % 10 == 3 { 1000 } else { chance(p, 90) as usize };
     let work = Steps { bytes: sizes, delay: |p| chance(p, 3) * 50, ..steps() };
     let counts = work.counts.clone();
-    let engine = Engine::start(6, 64, 200).unwrap();
+    let engine = Engine::new(6, 64, 200);
     drop(engine.restart(Some((run(0, 200), Arc::new(work)))));
+    engine.start().unwrap();
     assert_eq!(drain(&engine).len(), 200);
     // A large one stands alone, until it is in the consumer's hands.
     assert!(counts.most_bytes.load(SeqCst) <= 1000 + 200);
@@ -136,22 +139,25 @@ fn bytes_are_bounded_and_one_batch_always_fits() {
 #[test]
 fn an_error_belongs_to_its_batch() {
     let fate: fn(u64) -> Result<()> = |p| if p == 2 { Err(Error::new(Kind::Data, "bad")) } else { Ok(()) };
-    let engine = Engine::start(3, 4, 1000).unwrap();
+    let engine = Engine::new(3, 4, 1000);
     drop(engine.restart(Some((run(0, 5), Arc::new(Steps { fate, ..steps() })))));
+    engine.start().unwrap();
     assert_eq!(drain(&engine), [Ok(0), Ok(1), Err(Kind::Data), Ok(3), Ok(4)]);
 }
 
 #[test]
 fn a_panic_is_an_internal_error_of_its_batch() {
     let fate: fn(u64) -> Result<()> = |p| if p == 1 { panic!("at position {p}") } else { Ok(()) };
-    let engine = Engine::start(1, 4, 1000).unwrap();
+    let engine = Engine::new(1, 4, 1000);
     drop(engine.restart(Some((run(0, 3), Arc::new(Steps { fate, ..steps() })))));
+    engine.start().unwrap();
     assert_eq!(drain(&engine), [Ok(0), Err(Kind::Internal), Ok(2)]);
 }
 
 #[test]
 fn a_restart_drops_what_was_gathered_and_goes_on_elsewhere() {
-    let engine = Engine::start(4, 8, 100).unwrap();
+    let engine = Engine::new(4, 8, 100);
+    engine.start().unwrap();
     let mut work = Vec::new();
     for round in 0..50 {
         let steps = Steps { delay: |p| chance(p, 5) * 30, bytes: |p| 10 + chance(p, 60) as usize, ..steps() };
@@ -175,8 +181,9 @@ fn dropping_an_engine_ends_its_threads_whatever_they_do() {
     for round in 0..100 {
         let slow = Steps { delay: |p| chance(p, 7) * 40, bytes: |_| 60, ..steps() };
         let counts = slow.counts.clone();
-        let engine = Engine::start(5, 6, 100).unwrap();
+        let engine = Engine::new(5, 6, 100);
         drop(engine.restart(Some((run(round, 1000), Arc::new(slow)))));
+        engine.start().unwrap();
         for _ in 0..round % 4 {
             drop(engine.take(FOREVER));
         }
@@ -188,8 +195,9 @@ fn dropping_an_engine_ends_its_threads_whatever_they_do() {
 
 #[test]
 fn taking_gives_up_when_its_time_is_up_and_loses_nothing() {
-    let engine = Engine::start(1, 2, 100).unwrap();
+    let engine = Engine::new(1, 2, 100);
     drop(engine.restart(Some((run(0, 2), Arc::new(Steps { delay: |_| 30_000, ..steps() })))));
+    engine.start().unwrap();
     let mut waited = 0;
     let first = loop {
         match engine.take(Duration::from_millis(1)) {
@@ -204,7 +212,8 @@ fn taking_gives_up_when_its_time_is_up_and_loses_nothing() {
 
 #[test]
 fn an_engine_without_work_is_at_its_end() {
-    let engine = Engine::<Made>::start(2, 2, 2).unwrap();
+    let engine = Engine::<Made>::new(2, 2, 2);
+    engine.start().unwrap();
     assert!(matches!(engine.take(FOREVER), Taken::End));
     assert!(engine.is_ours() && engine.depth() == 0);
     drop(engine.restart(Some((run(0, 0), Arc::new(steps())))));
@@ -232,9 +241,10 @@ impl Work for Closing {
 fn a_thread_of_an_engine_may_close_it() {
     for threads in [1, 4] {
         let (closed, closings) = mpsc::channel();
-        let engine = Arc::new(Engine::start(threads, 1, 1).unwrap());
+        let engine = Arc::new(Engine::new(threads, 1, 1));
         let work = Closing { engine: Mutex::new(Some(engine.clone())), closed };
         drop(engine.restart(Some((run(0, 1), Arc::new(work)))));
+        engine.start().unwrap();
         closings.recv_timeout(FOREVER).unwrap();
         assert!(matches!(engine.take(FOREVER), Taken::End));
     }
@@ -260,9 +270,10 @@ impl Work for Stuck {
 fn a_close_that_is_interrupted_leaves_the_threads_to_the_next_one() {
     let (begun, beginnings) = mpsc::channel();
     let (release, released) = mpsc::channel();
-    let engine = Engine::start(3, 1, 1).unwrap();
+    let engine = Engine::new(3, 1, 1);
     let work = Arc::new(Stuck { begun, released: Mutex::new(released) });
     drop(engine.restart(Some((run(0, 1), work.clone()))));
+    engine.start().unwrap();
     assert!(matches!(engine.take(Duration::ZERO), Taken::Waiting));
     beginnings.recv_timeout(FOREVER).unwrap();
     for _ in 0..2 {
