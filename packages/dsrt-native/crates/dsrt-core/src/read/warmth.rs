@@ -33,6 +33,15 @@ pub(super) const AHEAD: u64 = 8 << 20;
 /// So many batches may be late, and are still in order.
 const LATE: u64 = 8;
 
+/// What is to be done about a read in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Ask for these samples, of which there are none where enough is under way.
+    Ask(Range<u64>),
+    /// Let the kernel read ahead as it likes.
+    Leave,
+}
+
 /// What is known of a field's pages.
 pub(super) struct Warmth {
     /// Looks that have still to find things there before they count as warm.
@@ -73,8 +82,8 @@ impl Warmth {
 
     /// What is to be asked for where `samples`, of about `bytes` each, are read: those that follow them, too, if they follow
     /// what was read before, and as many as that. Nothing if enough is under way. `is_mapped` says that the kernel reads ahead
-    /// itself if it may: then None, once more than [`AHEAD`] was read in order.
-    pub(super) fn ahead(&self, samples: Range<u64>, bytes: u64, is_mapped: bool) -> Option<Range<u64>> {
+    /// itself if it may, which is left to it once more than [`AHEAD`] was read in order.
+    pub(super) fn ahead(&self, samples: Range<u64>, bytes: u64, is_mapped: bool) -> Ahead {
         let [from, asked] = [0, 1].map(|k| self.run.get(k).map_or(u64::MAX, |end| end.load(Relaxed)));
         let most = AHEAD / bytes.max(1);
         // Several threads may have a batch each; what lies farther back may be gone again, and so may all of it where it is
@@ -90,12 +99,13 @@ impl Warmth {
         for (to, end) in self.run.iter().zip([from, end]) {
             to.store(end, Relaxed);
         }
-        (!is_long).then_some(ask..end)
+        if is_long { Ahead::Leave } else { Ahead::Ask(ask..end) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Ahead::{Ask, Leave};
     use super::*;
 
     fn warm() -> Warmth {
@@ -140,7 +150,7 @@ mod tests {
             let warmth = Warmth::default();
             let (mut asked, mut calls) = (7, 0);
             for at in (7..100_000).step_by(batch as usize) {
-                let ask = warmth.ahead(at..at + batch, bytes, false).unwrap();
+                let Ask(ask) = warmth.ahead(at..at + batch, bytes, false) else { panic!("left to the kernel") };
                 assert!(ask.is_empty() || ask.start == asked, "{ask:?} {asked}");
                 calls += usize::from(!ask.is_empty());
                 asked = asked.max(ask.end);
@@ -156,7 +166,10 @@ mod tests {
     fn what_is_read_once_more_from_its_beginning_is_asked_for_once_more() {
         let warmth = Warmth::default();
         for _ in 0..3 {
-            let asks = (40..100).step_by(4).filter_map(|at| warmth.ahead(at..at + 4, 1000, true));
+            let asks = (40..100).step_by(4).map(|at| match warmth.ahead(at..at + 4, 1000, true) {
+                Ask(samples) => samples,
+                Leave => panic!("left to the kernel"),
+            });
             let asked: Vec<_> = asks.flatten().filter(|sample| *sample < 100).collect();
             assert_eq!(asked, (40..100).collect::<Vec<_>>());
         }
@@ -166,7 +179,7 @@ mod tests {
     fn what_is_read_out_of_order_is_asked_for_as_it_is() {
         let warmth = Warmth::default();
         for at in [50, 20, 90, 1 << 40, 3, u64::MAX - 4] {
-            assert_eq!(warmth.ahead(at..at + 4, 1, true), Some(at..at + 4));
+            assert_eq!(warmth.ahead(at..at + 4, 1, true), Ask(at..at + 4));
         }
     }
 
@@ -174,13 +187,13 @@ mod tests {
     fn what_is_read_in_order_for_long_is_the_kernels_affair_where_it_is_mapped() {
         let warmth = Warmth::default();
         let most = AHEAD / 4096;
-        let is_asked: Vec<_> = (0..3 * most).map(|at| warmth.ahead(at..at + 1, 4096, true).is_some()).collect();
-        assert!((0..).zip(is_asked).all(|(at, is_asked)| is_asked == (at < most)));
-        assert_eq!(warmth.ahead(3 * most - 7..3 * most - 6, 4096, true), None);
+        let is_left: Vec<_> = (0..3 * most).map(|at| warmth.ahead(at..at + 1, 4096, true) == Leave).collect();
+        assert!((0..).zip(is_left).all(|(at, is_left)| is_left == (at >= most)));
+        assert_eq!(warmth.ahead(3 * most - 7..3 * most - 6, 4096, true), Leave);
         // That was long ago.
-        assert_eq!(warmth.ahead(9..10, 4096, true), Some(9..10));
-        assert_eq!(warmth.ahead(1 << 30..(1 << 30) + 1, 4096, true), Some(1 << 30..(1 << 30) + 1));
-        assert_eq!(warmth.ahead(5..6 + most, 4096, true), None);
-        assert!(warmth.ahead(5..6 + most, 4096, false).is_some());
+        assert_eq!(warmth.ahead(9..10, 4096, true), Ask(9..10));
+        assert_eq!(warmth.ahead(1 << 30..(1 << 30) + 1, 4096, true), Ask(1 << 30..(1 << 30) + 1));
+        assert_eq!(warmth.ahead(5..6 + most, 4096, true), Leave);
+        assert_ne!(warmth.ahead(5..6 + most, 4096, false), Leave);
     }
 }

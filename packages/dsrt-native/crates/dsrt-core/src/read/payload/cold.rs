@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::super::field::FieldReader;
 use super::super::gather::Id;
 use super::super::shard::Shard;
+use super::super::warmth::Ahead;
 use super::Readers;
 use super::finder::{Finder, Place};
 
@@ -45,7 +46,7 @@ fn ask_some(readers: &Readers, first: &FieldReader, ids: &[Id]) -> Option<()> {
     let cache = ids.first()?.cache;
     let reader = readers.of(*ids.first()?).ok()?;
     let is_mapped = finder.place(*ids.first()?)?.shard.content().is_mapped();
-    let Some(ahead) = reader.warmth().ok()?.ahead(run.clone(), bytes, is_mapped) else {
+    let Ahead::Ask(ahead) = reader.warmth().ok()?.ahead(run.clone(), bytes, is_mapped) else {
         return leave(&mut finder, cache, run);
     };
     let ahead = ahead.start..ahead.end.min(reader.cache().len());
