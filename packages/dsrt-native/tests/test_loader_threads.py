@@ -99,6 +99,16 @@ def loader_of(lend):
 """
 
 
+def interrupted(script, numbers):
+    """Press Ctrl-C when a script says that it waits; return its status and the last line it writes."""
+    command = [sys.executable, "-c", LENDING + script, numbers]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "waiting\n"
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    return child.returncode, out.splitlines()[-1]
+
+
 def test_ctrl_c_interrupts_a_wait(numbers):
     script = """
 import os
@@ -114,12 +124,7 @@ except KeyboardInterrupt:
     print("interrupted", loader.position, flush=True)
     os._exit(3)
 """
-    command = [sys.executable, "-c", LENDING + script, numbers]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "waiting\n"
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
-    assert (child.returncode, out.splitlines()[-1]) == (3, "interrupted 0")
+    assert interrupted(script, numbers) == (3, "interrupted 0")
 
 
 def test_ctrl_c_interrupts_a_close_that_waits_for_a_stuck_thread(numbers):
@@ -148,12 +153,7 @@ except KeyboardInterrupt as second:
     print("interrupted while", type(second.__context__).__name__, flush=True)
     os._exit(3)
 """
-    command = [sys.executable, "-c", LENDING + script, numbers]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "waiting\n"
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
-    assert (child.returncode, out.splitlines()[-1]) == (3, "interrupted while KeyboardInterrupt")
+    assert interrupted(script, numbers) == (3, "interrupted while KeyboardInterrupt")
 
 
 def test_a_fork_in_the_middle_of_a_pass_goes_on_in_both(numbers):
