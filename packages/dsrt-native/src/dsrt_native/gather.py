@@ -179,7 +179,8 @@ def records_of(column: Any, is_field: bool) -> list[Any]:
     if isinstance(column, list):
         return column
     if is_field:
-        return [column[place, ...] for place in range(len(column))]
+        # Of one axis, a list would hold NumPy's scalars.
+        return list(column) if column.ndim > 1 else [column[place, ...] for place in range(len(column))]
     # Python has no type for nanoseconds.
     return list(column) if column.dtype.kind in "mM" else list(column.tolist())
 

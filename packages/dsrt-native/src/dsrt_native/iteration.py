@@ -1,6 +1,6 @@
 """One sample after another: gathered some at a time, handed out one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -89,6 +89,6 @@ def _memory(size: int) -> NDArray[np.uint8]:
     return room[start : start + size]
 
 
-def _own(records: list[Any]) -> list[Any]:
+def _own(records: list[Any]) -> Iterable[Any]:
     """Return arrays as copies, so that one that is kept does not keep its neighbours."""
-    return [record.copy() for record in records] if isinstance(records[0], np.ndarray) else records
+    return map(np.ndarray.copy, records) if isinstance(records[0], np.ndarray) else records
