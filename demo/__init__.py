@@ -1,1 +1,1 @@
-"""The whole path on real data, in seven acts: `nox -s demo`, or `python -m demo`."""
+"""The whole path on real data, in eight acts: `nox -s demo`, or `python -m demo`."""

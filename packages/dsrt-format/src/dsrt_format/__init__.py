@@ -1,7 +1,7 @@
 """The DSRT cache format as plain Python: the specification as code.
 
 Field specs, the manifest, errors and `fingerprint` are here for everybody. `dsrt_format.reference` is a plain
-and slow implementation of the whole format that decides what faster ones must do.
+and slow implementation of the whole format, with which faster ones are compared.
 """
 
 import sys

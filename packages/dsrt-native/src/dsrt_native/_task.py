@@ -19,7 +19,7 @@ Load: TypeAlias = Callable[[], Task]
 ADVICE = (
     "Worker processes import the main script anew, and functions and classes by their names. So put these at "
     "the top of a module, and keep open files, connections and lambdas out of what is sent; guard what the "
-    'script does with `if __name__ == "__main__":`; or use start_method="fork" where there is this argument'
+    'script does with `if __name__ == "__main__":`'
 )
 
 

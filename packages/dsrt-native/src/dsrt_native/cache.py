@@ -41,9 +41,11 @@ class Cache:
     if another cache lies there by then.
 
     A published cache never changes. If somebody changes its files all the same while it is open, a read gives
-    the old values or raises. There is one exception: a file that is cut off while it is *mapped*, or a disk
-    or network that fails, ends the process with SIGBUS when the missing part is read. ``io="pread"`` maps
-    nothing, and raises DataError or OSError then.
+    the old values or raises, with two exceptions for files that are *mapped*. A file that is cut off, or a
+    disk or network that fails, ends the process with SIGBUS when the missing part is read. And bytes that are
+    overwritten in place at the very moment may be seen by metadata in use, and by a compressed or ragged
+    record that was just checked. ``io="pread"`` maps nothing: it raises DataError or OSError, and checks what
+    it has read.
     """
 
     __slots__ = ("_asked", "_fields", "_io", "_native", "_path", "_reader", "_verify")

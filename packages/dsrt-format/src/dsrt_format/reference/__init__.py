@@ -1,4 +1,4 @@
-"""The plain implementation of the format and of the sampling arithmetic: slow, and right by definition."""
+"""The plain implementation of the format and of the sampling arithmetic: slow; others are compared with it."""
 
 from dsrt_format.reference.order import augment_seed, rows
 from dsrt_format.reference.plan import plan
