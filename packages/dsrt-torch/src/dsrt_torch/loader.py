@@ -46,8 +46,8 @@ class Loader(LoaderBase):
             rank and pad on several.
         rank: This process, from 0; with `world_size`. Both None: found as said above. Given, they win.
         world_size: The number of processes.
-        transform: Called with each batch as a dict of NumPy arrays; what it returns is converted by
-            `to_torch`.
+        transform: Called with each batch as a dict of NumPy arrays, on the consumer's thread; what it returns
+            is converted by `to_torch`.
         threads: Threads that read; min(4, CPUs) by default, where processes that torchrun started on the same
             machine share the CPUs.
         prefetch: Batches prepared ahead.
