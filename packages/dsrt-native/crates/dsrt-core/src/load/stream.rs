@@ -97,6 +97,9 @@ impl Stream {
                 run.position = step.next;
                 self.position = step.next;
                 self.origin = None;
+                if run.last.is_some() {
+                    self.window = Some(run.window_start / self.epoch_len);
+                }
                 Ok(())
             }
             _ => Err(self.was_ended(number)),
@@ -133,6 +136,8 @@ impl Stream {
     /// True where a loaded position is left, which deserves a warning.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<bool> {
         if self.origin.is_some() && self.epoch() == epoch {
+            // A pass that had begun and handed out nothing has not used up the window.
+            self.window = None;
             return Ok(false);
         }
         let leaves_state = self.origin == Some(Origin::State);

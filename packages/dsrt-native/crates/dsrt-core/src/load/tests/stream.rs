@@ -94,6 +94,22 @@ fn the_first_pass_after_load_seek_set_epoch_or_steps_goes_on_inside_the_window()
 }
 
 #[test]
+fn set_epoch_of_a_loaded_position_takes_it_up_again_behind_a_pass_that_handed_out_nothing() {
+    let mut s = stream();
+    s.load(14).unwrap();
+    for _ in 0..2 {
+        assert!(!s.set_epoch(1).unwrap());
+        s.begin_pass(G, Last::Pad).unwrap();
+    }
+    assert!(!s.set_epoch(1).unwrap());
+    let number = s.begin_pass(G, Last::Pad).unwrap();
+    // Of a pass that goes on, and is left early.
+    assert!(!s.set_epoch(1).unwrap());
+    assert_eq!(steps(&mut s, number, 1), [14]);
+    assert_eq!(pass(&mut s, Last::Pad), [20, 24, 28]);
+}
+
+#[test]
 fn steps_that_have_only_begun_make_the_next_pass_a_first_one() {
     let mut s = stream();
     let number = s.begin_pass(G, Last::Pad).unwrap();
