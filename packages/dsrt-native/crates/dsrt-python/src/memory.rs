@@ -170,7 +170,9 @@ impl PythonMemory {
     fn refused(&self, py: Python<'_>, raised: PyErr) -> Error {
         let kind = if raised.is_instance_of::<PyMemoryError>(py) { Kind::Memory } else { Kind::Value };
         let error = Error::new(kind, format!("memory for a batch: {raised}"));
-        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+        let before = self.raised.lock().unwrap_or_else(PoisonError::into_inner).replace(raised);
+        // Under no lock: it may run anything, and wait for a thread that is here, too.
+        drop(before);
         error
     }
 
