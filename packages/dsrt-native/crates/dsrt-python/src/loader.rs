@@ -4,10 +4,9 @@
 //! it waits for the GIL.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dsrt_core::batch::Allocator;
-use dsrt_core::load::{Last, Loader, Next, Options, Pass, Stats};
+use dsrt_core::load::{Last, Loader, Options, Pass, Stats};
 use dsrt_core::order::Order;
 use dsrt_core::pool::Pool;
 use dsrt_core::read::OnDamage;
@@ -23,9 +22,6 @@ use crate::order::order_named;
 use crate::population::PyPopulation;
 use crate::state::{state_dict, state_of};
 use crate::wanted::{Asked, wanted};
-
-/// How long a wait for a batch goes on before signals are looked at.
-const SLICE: Duration = Duration::from_millis(20);
 
 /// Streams batches.
 #[pyclass(frozen, name = "Loader", module = "dsrt_native._native")]
@@ -114,13 +110,8 @@ impl PyLoader {
     /// The next batch, or None at the end.
     fn next(&self, py: Python<'_>, taken: &Bound<'_, PyPass>) -> PyResult<Option<PyBatch>> {
         let pass = &taken.get().0;
-        loop {
-            match self.run(py, |loader| loader.next(pass, SLICE))? {
-                Next::Batch(batch) => return Ok(Some(PyBatch::new(batch))),
-                Next::End => return Ok(None),
-                Next::Waiting => py.check_signals()?,
-            }
-        }
+        let batch = interruptible(py, |look| self.loader()?.next_unless(pass, look))?;
+        Ok(batch.map(PyBatch::new))
     }
 
     #[getter]

@@ -2,7 +2,7 @@
 //!
 //! A worker claims the next step, asks for room once it knows how many bytes the batch takes, and puts the batch
 //! into the slot that was made for it when it was claimed: the order is that of the claims, whatever finishes
-//! first. Nobody waits for more than one lock, and nothing of the caller's is called or dropped under it.
+//! first. Nothing of the caller's is called or dropped under the lock of the ring, and nobody waits for another lock there.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,8 @@ use super::plan::Step;
 use super::ring::{Claim, Forgotten, Head, Job, Ring, Room};
 use crate::error::{Error, Kind, Result};
 
-/// How long a wait for the end of a thread goes on before it is asked whether it shall.
-const SLICE: Duration = Duration::from_millis(20);
+/// How long a wait goes on before it is asked whether it shall.
+pub(super) const SLICE: Duration = Duration::from_millis(20);
 
 /// Makes what a step asks for. Called by many threads at once.
 pub(super) trait Work: Send + Sync {
@@ -80,18 +80,24 @@ impl<O: Send + 'static> Engine<O> {
         Self { shared, threads, workers: Mutex::default(), pid: std::process::id() }
     }
 
-    /// Starts the workers that are not there yet. One that finds work does it at once; one that is started before it would
+    /// Starts the workers that are not there yet; an error where none can be. One that finds work does it at once; one that is started before it would
     /// fall asleep, and waking it takes longer than a small batch.
     pub fn start(&self) -> Result<()> {
         let mut workers = self.workers();
+        if self.shared.lock().1 {
+            // They would end at once, and nobody would wait for them.
+            return Ok(());
+        }
         for number in workers.len()..self.threads {
             let shared = self.shared.clone();
             let (life, alive) = channel();
-            let thread = std::thread::Builder::new()
-                .name(format!("dsrt-load-{number}"))
-                .spawn(move || shared.live(life))
-                .map_err(|e| Error::io(format!("starting thread {number} of {} of a loader", self.threads), e))?;
-            workers.push(Worker { thread, alive });
+            let name = format!("dsrt-load-{number}");
+            match std::thread::Builder::new().name(name).spawn(move || shared.live(life)) {
+                Ok(thread) => workers.push(Worker { thread, alive }),
+                Err(error) if workers.is_empty() => return Err(Error::io("starting a thread of a loader", error)),
+                // Those that there are do more.
+                Err(_) => break,
+            }
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::batches::{Batches, Made};
 use super::core::Core;
-use super::engine::Taken;
-use super::forked::{Brief, Single};
+use super::engine::{SLICE, Taken};
+use super::forked::{Brief, Inside, Single};
 use super::options::{Options, Topology};
 use super::stream::Stream;
 use crate::batch::{Allocator, Batch};
@@ -140,12 +140,33 @@ impl Loader {
         Ok(result)
     }
 
-    /// The next batch of a pass, which begins if it has not, waiting for it for at most `wait`. An error of a batch takes the batch's place, and the
-    /// next call goes on behind it.
+    /// The next batch of a pass, which begins if it has not, waiting for it for at most `wait`. An error of a batch takes
+    /// the batch's place, and the next call goes on behind it.
     pub fn next(&self, pass: &Pass, wait: Duration) -> Result<Next> {
-        let _inside = self.inside.enter().ok_or_else(|| {
-            Error::new(Kind::State, "two threads are inside next() of one loader; give each a loader, or take turns")
-        })?;
+        let _inside = self.enter()?;
+        self.take(pass, wait)
+    }
+
+    /// The next batch of a pass, or None at its end. While it waits it calls `look` now and then: an error of that ends the
+    /// wait and comes up, and nothing is lost.
+    pub fn next_unless(&self, pass: &Pass, look: &mut dyn FnMut() -> Result<()>) -> Result<Option<Batch>> {
+        let _inside = self.enter()?;
+        loop {
+            match self.take(pass, SLICE)? {
+                Next::Batch(batch) => return Ok(Some(batch)),
+                Next::End => return Ok(None),
+                Next::Waiting => look()?,
+            }
+        }
+    }
+
+    /// One thread at a time is inside.
+    fn enter(&self) -> Result<Inside<'_>> {
+        let message = "two threads are inside next() of one loader; give each a loader, or take turns";
+        self.inside.enter().ok_or_else(|| Error::new(Kind::State, message))
+    }
+
+    fn take(&self, pass: &Pass, wait: Duration) -> Result<Next> {
         if pass.exhausted.load(Ordering::Relaxed) {
             return Ok(Next::End);
         }
