@@ -114,13 +114,22 @@ fn weights_of(weights: &ArrayRef) -> Result<Weights> {
             let weights = weights.as_primitive::<Float64Type>();
             Ok(match weights.null_count() {
                 nulls if nulls == weights.len() => Weights::None,
-                0 => Weights::Given(weights.values().to_vec()),
-                _ => Weights::Partial(weights.iter().collect()),
+                0 => Weights::Given(listed(weights.values().iter().copied())?),
+                _ => Weights::Partial(listed(weights.iter())?),
             })
         }
         DataType::Null => Ok(Weights::None),
         other => Err(Error::new(Kind::Schema, format!("column weight is {other}; it must be float64"))),
     }
+}
+
+/// All of them, in memory that may be refused.
+fn listed<T>(weights: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let (mut list, count) = (Vec::new(), weights.len());
+    list.try_reserve_exact(count)
+        .map_err(|_| Error::new(Kind::Memory, format!("the weights of {count} rows do not fit in memory")))?;
+    list.extend(weights);
+    Ok(list)
 }
 
 /// One array of a column's batches. It is looked for at its place first, where it is in all of them but odd ones.

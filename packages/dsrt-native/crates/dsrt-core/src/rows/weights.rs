@@ -47,14 +47,19 @@ impl Held {
             }
             Weights::Partial(weights) => {
                 check_length(weights.len(), rows)?;
-                // A row without a weight is like one of weight 0 as far as this check goes.
-                check_weights(&weights.iter().map(|weight| weight.unwrap_or(0.0)).collect::<Vec<_>>())?;
                 Self::partial(&weights, caches, rows)?
             }
         })
     }
 
     fn partial(weights: &[Option<f64>], caches: &[Cache], rows: &Selection) -> Result<Self> {
+        let mut known = Vec::new();
+        known.try_reserve_exact(weights.len()).map_err(|_| {
+            Error::new(Kind::Memory, format!("the weights of {} rows do not fit in memory", rows.len()))
+        })?;
+        // A row without a weight is like one of weight 0 as far as this check goes.
+        known.extend(weights.iter().map(|weight| weight.unwrap_or(0.0)));
+        check_weights(&known)?;
         let mut lacking = vec![false; caches.len()];
         let mut count = 0u64;
         for (row, _) in (0u64..).zip(weights).filter(|(_, weight)| weight.is_none()) {
@@ -63,10 +68,10 @@ impl Held {
                 *lacks = true;
             }
         }
-        Ok(match (count, weights.iter().copied().collect::<Option<Vec<f64>>>()) {
-            (_, Some(all)) if !all.is_empty() => Self::Given(Arc::new(all)),
-            (count, _) if count == weights.len() as u64 => Self::None,
-            (count, _) => Self::Partial(partial_message(count, &paths(caches, &lacking))),
+        Ok(match count {
+            count if count == weights.len() as u64 => Self::None,
+            0 => Self::Given(Arc::new(known)),
+            count => Self::Partial(partial_message(count, &paths(caches, &lacking))),
         })
     }
 
