@@ -95,7 +95,7 @@ fn check_rows(cache: &Cache, samples: u64, batches: Option<&[RecordBatch]>) {
                 breach(&error);
             }
             let source = MetadataSource::new([cache.clone()].into(), name).unwrap();
-            match (column(Box::new(source), &[row], OnDamage::Raise), expected) {
+            match (column(Arc::new(source), &[row], OnDamage::Raise), expected) {
                 (Ok(found), Some(expected)) => {
                     let bytes = records(&found).remove(0).1;
                     assert_eq!(bytes, delivered(*kind, expected.unwrap_or_default()), "column {name:?}, row {row}");

@@ -141,15 +141,15 @@ fn one(cache: &Cache, sample: u64) -> Found {
 
 pub(super) fn read(cache: &Cache, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let source = PayloadSource::new([cache.clone()].into(), "x")?;
-    column(Box::new(source), samples, on)
+    column(Arc::new(source), samples, on)
 }
 
 /// One column of those samples of one cache.
-pub(super) fn column(source: Box<dyn Source>, samples: &[u64], on: OnDamage) -> Result<Batch> {
+pub(super) fn column(source: Arc<dyn Source>, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let ids: Vec<_> = samples.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
-    let columns: [(Arc<str>, Box<dyn Source>); 1] = [("x".into(), source)];
+    let columns: [(Arc<str>, Arc<dyn Source>); 1] = [("x".into(), source)];
     gather(&columns, &rows, &Heap, on, 2)
 }
 

@@ -140,7 +140,7 @@ impl Damage {
 ///
 /// Under [`OnDamage::Mask`] the column [`VALID`], if it is asked for, is made false where any column is damaged.
 pub fn gather(
-    columns: &[(Arc<str>, Box<dyn Source>)],
+    columns: &[(Arc<str>, Arc<dyn Source>)],
     rows: &Rows,
     memory: &dyn Allocator,
     on_damage: OnDamage,
@@ -188,7 +188,8 @@ fn clear_gaps(columns: &[Column], buffer: &mut [u8]) {
     let mut end = 0;
     for span in used {
         buffer.get_mut(end..span.at).unwrap_or_default().fill(0);
-        end = span.at + span.len;
+        // An empty one may come behind one that begins where it lies.
+        end = end.max(span.at + span.len);
     }
     buffer.get_mut(end..).unwrap_or_default().fill(0);
 }
@@ -277,10 +278,10 @@ mod tests {
     fn run(bad: Vec<u64>, rule: u16, on: OnDamage) -> Result<Vec<Vec<u8>>> {
         let ids: Vec<_> = [5, 6, 7, 7].map(|sample| Id { cache: 0, sample }).into();
         let rows = Rows { ids: &ids, rows: &[0; 4], positions: &[0; 4], valid: &[true, true, true, false], seed: 0 };
-        let columns: [(Arc<str>, Box<dyn Source>); 3] = [
-            ("a".into(), Box::new(Bytes(bad, rule))),
-            (VALID.into(), Box::new(Valid)),
-            ("b".into(), Box::new(Bytes(vec![], 0))),
+        let columns: [(Arc<str>, Arc<dyn Source>); 3] = [
+            ("a".into(), Arc::new(Bytes(bad, rule))),
+            (VALID.into(), Arc::new(Valid)),
+            ("b".into(), Arc::new(Bytes(vec![], 0))),
         ];
         let batch = gather(&columns, &rows, &Used, on, 1)?;
         assert_eq!(batch.len, 4);

@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 /// are dense, and the memory has exactly their size, which [`Source::dense`] tells; an error of ours otherwise. After an
 /// error, what the memory holds means nothing.
 pub fn gather_into(
-    columns: &[(Arc<str>, Box<dyn Source>)],
+    columns: &[(Arc<str>, Arc<dyn Source>)],
     rows: &Rows,
     outs: &mut [&mut [u8]],
     on_damage: OnDamage,

@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
 use once_cell::race::OnceBox;
 
 use super::column::Column;
 use super::digest::{rows_digest, weights_digest};
-use super::projection::Projection;
+use super::projection::{Projected, Projection};
 use super::selection::Selection;
 use super::stored;
 use super::weights::{Held, Weights};
@@ -35,10 +35,16 @@ pub struct Population(Arc<Inner>);
 
 struct Inner {
     caches: Arc<[Cache]>,
+    /// Which fields of the first cache all others have, too.
+    fields: OnceBox<Box<[usize]>>,
+    /// What was asked for last: a sample takes less time to be read than a projection to be made over many caches. The lock
+    /// is only tried, and nothing of the caller's is dropped under it.
+    projected: Mutex<Option<Projected>>,
     rows: Selection,
     weights: Held,
     columns: Arc<Columns>,
-    rows_digest: OnceBox<[u8; 32]>,
+    /// Shared by populations of the same rows.
+    rows_digest: Arc<OnceBox<[u8; 32]>>,
     weights_digest: OnceBox<[u8; 32]>,
 }
 
@@ -69,19 +75,25 @@ impl Population {
         let rows = Selection::new(&lengths, rows)?;
         let columns = check_columns(&caches, rows.len(), columns)?;
         let weights = Held::new(weights, &caches, &rows)?;
-        Ok(Self::of(caches.into(), rows, weights, columns))
+        Ok(Self::of(caches.into(), rows, weights, columns, Arc::default()))
     }
 
-    fn of(caches: Arc<[Cache]>, rows: Selection, weights: Held, columns: Arc<Columns>) -> Self {
-        let (rows_digest, weights_digest) = (OnceBox::new(), OnceBox::new());
-        Self(Arc::new(Inner { caches, rows, weights, columns, rows_digest, weights_digest }))
+    fn of(
+        caches: Arc<[Cache]>,
+        rows: Selection,
+        weights: Held,
+        columns: Arc<Columns>,
+        rows_digest: Arc<OnceBox<[u8; 32]>>,
+    ) -> Self {
+        let (fields, projected, weights_digest) = (OnceBox::new(), Mutex::default(), OnceBox::new());
+        Self(Arc::new(Inner { caches, fields, projected, rows, weights, columns, rows_digest, weights_digest }))
     }
 
     /// The same rows and columns with other weights.
     pub fn with_weights(&self, weights: Weights) -> Result<Self> {
-        let Inner { caches, rows, columns, .. } = &*self.0;
+        let Inner { caches, rows, columns, rows_digest, .. } = &*self.0;
         let weights = Held::new(weights, caches, rows)?;
-        Ok(Self::of(caches.clone(), rows.clone(), weights, columns.clone()))
+        Ok(Self::of(caches.clone(), rows.clone(), weights, columns.clone(), rows_digest.clone()))
     }
 
     /// Number of rows.
@@ -97,6 +109,24 @@ impl Population {
     /// The caches, in order.
     pub fn caches(&self) -> &Arc<[Cache]> {
         &self.0.caches
+    }
+
+    /// The numbers, in the first cache, of the payload fields that every cache has.
+    pub(super) fn common_fields(&self) -> &[usize] {
+        let common = || {
+            let Some((first, others)) = self.0.caches.split_first() else { return Box::default() };
+            let has =
+                |cache: &Cache, name: &str| cache.manifest().fields.iter().any(|entry| *entry.field.name == *name);
+            let in_all = |entry: &FieldEntry| others.iter().all(|cache| has(cache, &entry.field.name));
+            let fields = first.manifest().fields.iter().enumerate().filter(|(_, entry)| in_all(entry));
+            Box::new(fields.map(|(number, _)| number).collect())
+        };
+        self.0.fields.get_or_init(common)
+    }
+
+    /// What was projected last.
+    pub(super) fn projected(&self) -> &Mutex<Option<Projected>> {
+        &self.0.projected
     }
 
     /// The rows as places in the caches laid end to end; None for all samples in order.

@@ -9,8 +9,9 @@ use super::stored;
 use crate::dtype::{ColumnType, DType};
 use crate::error::{Error, Kind, Result};
 use crate::field::Field;
+use crate::format::names::is_column_name;
 use crate::read::gather::VALID;
-use crate::read::{Cache, PayloadSource, Source};
+use crate::read::{PayloadSource, Source};
 
 /// A column that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +28,22 @@ impl From<&str> for Wanted {
     }
 }
 
-/// Columns of a batch, in order.
+/// Columns of a batch, in order. Clones share them.
+#[derive(Clone)]
 pub struct Projection {
-    columns: Vec<(Arc<str>, Box<dyn Source>)>,
+    columns: Vec<(Arc<str>, Arc<dyn Source>)>,
+}
+
+/// A projection, and what was asked for.
+pub(super) struct Projected {
+    wanted: Option<Vec<Wanted>>,
+    with_valid: bool,
+    projection: Projection,
 }
 
 impl Projection {
     /// What the driver gathers.
-    pub fn columns(&self) -> &[(Arc<str>, Box<dyn Source>)] {
+    pub fn columns(&self) -> &[(Arc<str>, Arc<dyn Source>)] {
         &self.columns
     }
 
@@ -52,14 +61,16 @@ impl Projection {
 impl Population {
     /// The payload fields that every cache has, in the order of the first one.
     pub fn fields(&self) -> Vec<&Field> {
-        let Some(first) = self.caches().first() else { return Vec::new() };
-        let fields = first.manifest().fields.iter().map(|entry| &entry.field);
-        fields.filter(|field| self.has_field(&field.name)).collect()
+        self.each_field().collect()
+    }
+
+    fn each_field(&self) -> impl Iterator<Item = &Field> {
+        let all = self.caches().first().map_or(&[][..], |cache| &cache.manifest().fields);
+        self.common_fields().iter().filter_map(|number| all.get(*number)).map(|entry| &entry.field)
     }
 
     fn has_field(&self, name: &str) -> bool {
-        let has = |cache: &Cache| cache.manifest().fields.iter().any(|entry| *entry.field.name == *name);
-        self.caches().iter().all(has)
+        self.each_field().any(|field| *field.name == *name)
     }
 
     /// The stored columns that every cache has, but for `weight`, then the extra columns.
@@ -72,6 +83,20 @@ impl Population {
     /// The columns that are asked for; of None all payload fields, stored columns and extra columns that every cache has.
     /// `with_valid` adds `_valid` where it is not among them.
     pub fn project(&self, wanted: Option<&[Wanted]>, with_valid: bool) -> Result<Projection> {
+        if let Ok(last) = self.projected().try_lock()
+            && let Some(Projected { wanted: known, with_valid: had_valid, projection }) = &*last
+            && (known.as_deref(), *had_valid) == (wanted, with_valid)
+        {
+            return Ok(projection.clone());
+        }
+        let projection = self.projection(wanted, with_valid)?;
+        let new = Projected { wanted: wanted.map(<[_]>::to_vec), with_valid, projection: projection.clone() };
+        let old = self.projected().try_lock().ok().and_then(|mut last| last.replace(new));
+        drop(old);
+        Ok(projection)
+    }
+
+    fn projection(&self, wanted: Option<&[Wanted]>, with_valid: bool) -> Result<Projection> {
         let mut wanted: Vec<Wanted> = match wanted {
             Some(wanted) => wanted.into(),
             None => {
@@ -96,7 +121,7 @@ impl Population {
         Ok(Projection { columns: columns.collect::<Result<_>>()? })
     }
 
-    fn source(&self, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
+    fn source(&self, name: &str, dtype: Option<DType>) -> Result<Arc<dyn Source>> {
         let built_in = match name {
             "_row" => BuiltIn::Row,
             "_position" => BuiltIn::Position,
@@ -110,16 +135,16 @@ impl Population {
             _ => return self.data_source(name, dtype),
         };
         built_in.check(name, dtype)?;
-        Ok(Box::new(built_in))
+        Ok(Arc::new(built_in))
     }
 
-    fn data_source(&self, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
+    fn data_source(&self, name: &str, dtype: Option<DType>) -> Result<Arc<dyn Source>> {
         if let Some(column) = self.extra_column(name) {
-            return Ok(Box::new(ExtraSource::new(name, column.clone(), dtype)?));
+            return Ok(Arc::new(ExtraSource::new(name, column.clone(), dtype)?));
         }
         if self.has_field(name) {
             let source = PayloadSource::new(self.caches().clone(), name)?;
-            return Ok(Box::new(match dtype {
+            return Ok(Arc::new(match dtype {
                 Some(dtype) => source.delivered_as(dtype)?,
                 None => source,
             }));
@@ -139,6 +164,8 @@ impl Population {
             let nulls = match self.extra_column(name) {
                 Some(column) if takes_nulls(column.kind()) => None,
                 Some(column) => column.first_null().map(|first| (column.null_count() as u64, first as u64)),
+                // Metadata are not read for payload and built-ins.
+                None if self.has_field(name) || !is_column_name(name) => None,
                 None => stored::nulls(self, name)?,
             };
             if let Some((count, first)) = nulls {

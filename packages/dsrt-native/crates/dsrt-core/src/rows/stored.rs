@@ -39,9 +39,9 @@ pub(super) fn columns(caches: &[Cache]) -> Result<Vec<(Arc<str>, ColumnType)>> {
 }
 
 /// The column of that name, gathered, and its numbers delivered as `dtype`, if it is given.
-pub(super) fn source(caches: &Arc<[Cache]>, name: &str, dtype: Option<DType>) -> Result<Box<dyn Source>> {
+pub(super) fn source(caches: &Arc<[Cache]>, name: &str, dtype: Option<DType>) -> Result<Arc<dyn Source>> {
     let source = MetadataSource::new(caches.clone(), name)?;
-    Ok(Box::new(match dtype {
+    Ok(Arc::new(match dtype {
         Some(dtype) => source.delivered_as(dtype)?,
         None => source,
     }))

@@ -104,7 +104,7 @@ fn mapped_metadata_that_is_cut_off_gives_no_zeros() {
     let cache = Cache::open(directory.path(), true).unwrap();
     let label = || {
         let source = MetadataSource::new([cache.clone()].into(), "label")?;
-        gather_source("label", Box::new(source), &ALL, OnDamage::Mask).map(|batch| records(&batch))
+        gather_source("label", Arc::new(source), &ALL, OnDamage::Mask).map(|batch| records(&batch))
     };
     let table = cache.table().unwrap();
     assert_eq!(label().unwrap(), ALL.map(|n| n.to_ne_bytes().to_vec()));

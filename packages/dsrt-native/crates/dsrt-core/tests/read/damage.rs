@@ -259,8 +259,8 @@ fn memory_that_is_there_holds_what_a_batch_would_wherever_it_begins() {
     let order = [4, 3, 0, 3, 2, 1];
     for (on, change) in [(OnDamage::Raise, 0), (OnDamage::Mask, 0), (OnDamage::Mask, 1), (OnDamage::Raise, 1)] {
         let broken = damaged(true, "fields/image/00001.shard", |bytes| bytes[64] ^= change);
-        let source = |name: &str| -> (std::sync::Arc<str>, Box<dyn Source>) {
-            (name.into(), Box::new(PayloadSource::new([broken.cache.clone()].into(), name).unwrap()))
+        let source = |name: &str| -> (Arc<str>, Arc<dyn Source>) {
+            (name.into(), Arc::new(PayloadSource::new([broken.cache.clone()].into(), name).unwrap()))
         };
         let expected = broken.gather("image", &order, on);
         let feat = records(&broken.gather("feat", &order, on).unwrap()).concat();

@@ -68,7 +68,7 @@ const WEIGHTS: [f64; 5] = [1.0, 0.0, -0.0, 5e-324, 1e300];
 
 fn gather(cache: &Cache, name: &str, samples: &[u64]) -> dsrt_core::Result<dsrt_core::batch::Batch> {
     let source = MetadataSource::new([cache.clone()].into(), name)?;
-    gather_source(name, Box::new(source), samples, OnDamage::Mask)
+    gather_source(name, Arc::new(source), samples, OnDamage::Mask)
 }
 
 #[test]

@@ -151,7 +151,7 @@ proptest! {
         }
         for cache in caches {
             let words = MetadataSource::new([cache].into(), "s").unwrap();
-            let batch = gather_source("s", Box::new(words), &order, OnDamage::Raise).unwrap();
+            let batch = gather_source("s", Arc::new(words), &order, OnDamage::Raise).unwrap();
             let expected = order.iter().map(|i| text_of(*i as usize).unwrap_or_default().into_bytes());
             prop_assert_eq!(records(&batch), expected.collect::<Vec<_>>());
         }
@@ -192,7 +192,7 @@ fn check_many_batches(cache: Cache, samples: u32) {
     let order = [samples as u64 - 1, 0, 262_143, 262_144, 524_287, 524_288];
     let column = |name: &str| {
         let source = MetadataSource::new(caches.clone(), name).unwrap();
-        records(&gather_source(name, Box::new(source), &order, OnDamage::Raise).unwrap())
+        records(&gather_source(name, Arc::new(source), &order, OnDamage::Raise).unwrap())
     };
     assert_eq!(column("n"), order.map(|n| (n as i64).to_ne_bytes().to_vec()));
     assert_eq!(column("b"), order.map(|n| vec![u8::from(n % 3 == 0)]));

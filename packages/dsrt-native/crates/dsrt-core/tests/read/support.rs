@@ -44,7 +44,7 @@ pub fn change(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
 /// One payload field of those samples of one cache.
 pub fn gather_field(cache: &Cache, field: &str, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let source = PayloadSource::new([cache.clone()].into(), field)?;
-    gather_source(field, Box::new(source), samples, on)
+    gather_source(field, Arc::new(source), samples, on)
 }
 
 /// The same field, delivered as a wider type, if it has numbers that one of 64 bits holds.
@@ -56,7 +56,7 @@ pub fn gather_wide(cache: &Cache, field: &str, samples: &[u64], on: OnDamage) ->
         _ => return None,
     };
     let source = PayloadSource::new([cache.clone()].into(), &field.name).and_then(|source| source.delivered_as(wide));
-    Some(source.and_then(|source| gather_source(&field.name, Box::new(source), samples, on)))
+    Some(source.and_then(|source| gather_source(&field.name, Arc::new(source), samples, on)))
 }
 
 /// The type of 64 bits that holds all of another type.
@@ -84,11 +84,11 @@ pub fn widened(dtype: DType, elements: &[u8]) -> Vec<u8> {
 }
 
 /// One column of those samples.
-pub fn gather_source(name: &str, source: Box<dyn Source>, samples: &[u64], on: OnDamage) -> Result<Batch> {
+pub fn gather_source(name: &str, source: Arc<dyn Source>, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let ids: Vec<_> = samples.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
-    let columns: [(Arc<str>, Box<dyn Source>); 1] = [(name.into(), source)];
+    let columns: [(Arc<str>, Arc<dyn Source>); 1] = [(name.into(), source)];
     gather(&columns, &rows, &Heap, on, 2)
 }
 

@@ -270,7 +270,7 @@ fn what_is_written_can_be_read() {
     let table = caches[0].table().unwrap();
     let texts = table.batches().unwrap()[0].column(0).clone();
     assert_eq!(texts.as_string_view().value(9), "a record of 360 bytes");
-    let source: Box<dyn Source> = Box::new(PayloadSource::new(caches.clone(), "data").unwrap());
+    let source: std::sync::Arc<dyn Source> = std::sync::Arc::new(PayloadSource::new(caches.clone(), "data").unwrap());
     let places: Vec<u64> = (0..10).collect();
     let ids: Vec<_> = places.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &[true; 10], seed: 0 };

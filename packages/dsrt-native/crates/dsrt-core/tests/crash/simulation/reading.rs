@@ -68,7 +68,7 @@ fn gathered(cache: &Cache) -> dsrt_core::Result<Batch> {
     let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &valid, seed: 0 };
     let caches: Arc<[Cache]> = [cache.clone()].into();
     let columns = fields().into_iter().map(|(field, _)| {
-        let source: Box<dyn Source> = Box::new(PayloadSource::new(caches.clone(), &field.name)?);
+        let source: Arc<dyn Source> = Arc::new(PayloadSource::new(caches.clone(), &field.name)?);
         Ok((field.name, source))
     });
     gather(&columns.collect::<dsrt_core::Result<Vec<_>>>()?, &rows, &Heap, OnDamage::Raise, 1)

@@ -71,7 +71,7 @@ fn check(cache: &Cache, name: &str, samples: &[u64]) {
     let ids: Vec<_> = samples.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
-    let source: Box<dyn Source> = Box::new(PayloadSource::new([cache.clone()].into(), name).unwrap());
+    let source: Arc<dyn Source> = Arc::new(PayloadSource::new([cache.clone()].into(), name).unwrap());
     let batch = gather(&[(name.into(), source)], &rows, &Heap, OnDamage::Raise, 2).unwrap();
     let values = batch.columns[0].layout.spans().next().unwrap();
     let expected: Vec<_> = samples.iter().flat_map(|sample| record(name, *sample)).collect();
