@@ -14,8 +14,12 @@ impl Durable {
     /// Completes the cache and shows it at the target. `pause` is called now and then; its error ends the run before the
     /// cache is shown.
     pub(in crate::write) fn publish(mut self, pause: &mut dyn FnMut() -> Result<()>) -> Result<Published> {
-        let shown = self.complete(pause).and_then(|()| show(&self.work, self.options.replace));
-        shown.map_err(|error| self.explain(error))?;
+        if let Err(error) = self.complete(pause) {
+            let error = self.explain(error);
+            self.abort();
+            return Err(error);
+        }
+        show(&self.work, self.options.replace).map_err(|error| self.explain(error))?;
         let (digest, samples) = (self.manifest.digest, self.samples());
         let warnings = settle(self.work)?;
         Ok(Published { digest, samples, warnings })
