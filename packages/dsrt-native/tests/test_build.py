@@ -16,6 +16,7 @@ from dsrt_format import (
     StaleCacheError,
     Text,
     UnknownVersionError,
+    Zstd,
     reference,
 )
 from dsrt_native import Source, build
@@ -369,5 +370,24 @@ def test_where_no_shard_was_full_the_notes_say_that_nothing_is_kept_and_what_wou
     assert caught.value.__notes__[-1] == (
         "no shard was full, so none of 2 samples is kept; with a smaller samples_per_shard, such as 64, the "
         "next run would go on from the last full one"
+    )
+    assert names(tmp_path) == []
+
+
+def test_where_samples_are_held_back_for_a_dictionary_the_notes_say_so(tmp_path):
+    class Texts(Numbers):
+        fields: ClassVar = {"x": Text(codec=Zstd(dictionary="train"))}
+        metadata: ClassVar = {}
+
+        def __getitem__(self, i):
+            if i == 150:
+                raise OSError("the disk of the texts is gone")
+            return {"x": f"text {i}"}
+
+    with pytest.raises(OSError, match="gone") as caught:
+        build(Texts(range(200), fingerprint="f"), tmp_path, samples_per_shard=50)
+    assert caught.value.__notes__[-1] == (
+        "none of 150 samples is kept: no shard was full, or they were held back to train a dictionary on; "
+        "with one from train_dictionary nothing is held back"
     )
     assert names(tmp_path) == []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dsrt_format import CacheExistsError, SchemaError
+from dsrt_format import CacheExistsError, SchemaError, Zstd
 from dsrt_format.names import cache_name_problem
 from dsrt_format.schema import check_fingerprint
 from dsrt_native import _native
@@ -156,14 +156,7 @@ def build(
             try:
                 _write(writer, source, workers, report)
             except BaseException as error:
-                # With more samples than that a shard was full, and it is the disk that did not take it.
-                most = options["samples_per_shard"]
-                if fingerprint is not None and not writer.durable_count and 0 < writer.count < most:
-                    error.add_note(
-                        f"no shard was full, so none of {writer.count} samples is kept; with a smaller "
-                        f"samples_per_shard, such as {min(64, most // 2)}, the next run would go on from the "
-                        "last full one"
-                    )
+                _say_why_nothing_is_kept(error, writer, source, options)
                 raise
             status: Literal["built", "rebuilt"] = "built" if found is None else "rebuilt"
             return BuildResult(
@@ -204,6 +197,26 @@ def build_all(sources: Iterable[Source], root: str | os.PathLike[str], **argumen
             text = "".join(traceback.format_exception(error))
             results.append(BuildResult(name, Path(root, name), "failed", 0, error=error, traceback=text))
     return results
+
+
+def _say_why_nothing_is_kept(
+    error: BaseException, writer: CacheWriter, source: Source, options: dict[str, Any]
+) -> None:
+    """Note on an error why the next run has to begin anew, if it has to and what to do is known."""
+    count, most = writer.count, options["samples_per_shard"]
+    if options["fingerprint"] is None or writer.durable_count or not count:
+        return
+    codecs = [getattr(field, "codec", None) for field in source.fields.values()]
+    if any(isinstance(codec, Zstd) and codec.dictionary == "train" for codec in codecs):
+        error.add_note(
+            f"none of {count} samples is kept: no shard was full, or they were held back to train a "
+            "dictionary on; with one from train_dictionary nothing is held back"
+        )
+    elif count < most:  # with more of them, a shard was full and the disk did not take it
+        error.add_note(
+            f"no shard was full, so none of {count} samples is kept; with a smaller samples_per_shard, such "
+            f"as {min(64, most // 2)}, the next run would go on from the last full one"
+        )
 
 
 def _first(argument: int | None, source: Source, name: str, default: int) -> Any:

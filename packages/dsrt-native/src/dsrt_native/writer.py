@@ -173,7 +173,7 @@ class CacheWriter:
 
         Raises:
             SchemaError: The sample does not fit. The message names field and sample, and the writer is as
-                before.
+                before. Or a dictionary could not be trained on the samples so far: the writer is at its end.
             TypeError: `sample` is no dict.
             OSError: A file could not be written; the disk may be full. It may be a file of samples that came
                 long before. The writer is at its end; durable samples stay.
@@ -213,7 +213,7 @@ class CacheWriter:
         Raises:
             SchemaError: The samples do not fit, or are not equally many in all columns. The message names
                 field and sample. None of them is stored, and the writer is as before. (After Ctrl-C `count`
-                says how many were.)
+                says how many were.) Or a dictionary could not be trained, as for `append`.
             TypeError: `columns` is neither a mapping nor a table.
             OSError: As for `append`.
             RuntimeError: The writer is closed, or two threads use it at once.

@@ -1,5 +1,7 @@
 //! A run of a writer: the block that fills up, and where blocks go.
 
+use std::time::{Duration, Instant};
+
 use super::block::Block;
 use super::durable::Durable;
 use super::hold::Hold;
@@ -24,8 +26,14 @@ pub(super) struct Open {
     pub is_full: bool,
     /// When so many samples are there, a shard may be full: then nothing is held back from the threads.
     pub boundary: u64,
+    /// When a block was handed over last.
+    pub handed_over: Instant,
     pub stage: Stage,
 }
+
+/// So long samples may wait for their block to fill up: the shard that they make full is not durable before. A failure of
+/// the threads is not seen before, either.
+pub(super) const LATE: Duration = Duration::from_millis(100);
 
 /// How far a run is.
 pub(super) enum Stage {
@@ -52,11 +60,17 @@ impl Open {
         check_row(&self.options.metadata, row)
     }
 
+    /// Whether the block has waited for long. Not while all is held back anyway.
+    pub(super) fn is_late(&self) -> bool {
+        !matches!(self.stage, Stage::Holding(..)) && self.handed_over.elapsed() >= LATE
+    }
+
     /// Gives what was appended to the threads, or holds it back.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         if self.block.count == 0 {
             return Ok(());
         }
+        self.handed_over = Instant::now();
         let block = std::mem::replace(&mut self.block, Block::new(self.fields.len()));
         if let Stage::Holding(hold, _) = &mut self.stage {
             return if hold.add(block) { self.run() } else { Ok(()) };

@@ -89,7 +89,8 @@ impl Writer {
         let fields: Vec<_> = options.fields.iter().map(|(field, _)| field.clone()).collect();
         let boundary = samples.saturating_add(options.samples_per_shard);
         let block = Block::new(fields.len());
-        let open = Open { options, fields, block, block_bytes: BLOCK, is_full: false, boundary, stage };
+        let (block_bytes, handed_over) = (BLOCK, Instant::now());
+        let open = Open { options, fields, block, block_bytes, is_full: false, boundary, handed_over, stage };
         let process = std::process::id();
         Ok(Self {
             open: Some(Box::new(open)),
@@ -146,6 +147,7 @@ impl Writer {
             && !open.is_full
             && open.block.size + most < open.block_bytes
             && self.samples + 1 != open.boundary
+            && !open.is_late()
     }
 
     /// Samples in the cache so far, durable ones of an earlier run included: the number of the next sample.
@@ -237,7 +239,7 @@ impl Writer {
             if at_boundary {
                 open.boundary = open.boundary.saturating_add(open.options.samples_per_shard);
             }
-            if at_boundary || open.block.size >= open.block_bytes {
+            if at_boundary || open.block.size >= open.block_bytes || open.is_late() {
                 stored = open.hand_over();
             }
         }

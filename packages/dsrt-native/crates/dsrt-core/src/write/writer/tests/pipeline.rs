@@ -102,6 +102,22 @@ fn check(seed: u64, count: usize, most: u64, block_bytes: usize) -> std::result:
     Ok(())
 }
 
+/// The block is far from full, and no number of samples says that the shard is.
+#[test]
+fn a_shard_that_its_bytes_fill_is_durable_while_samples_are_slow() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = options(vec![byte_field(Codec::Raw)], &[]);
+    (options.shard_bytes, options.fingerprint) = (1000, Some("a".into()));
+    let mut writer = Writer::create(&root.path().join("x"), options).unwrap();
+    for _ in 0..2 {
+        std::thread::sleep(crate::write::open::LATE);
+        writer.append(&[bytes(&[7; 600], &[600])], &[], &mut || Ok(())).unwrap();
+    }
+    while writer.durable() < 2 {
+        std::thread::yield_now();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
