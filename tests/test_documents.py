@@ -12,7 +12,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "tutorial.md",
-    *(ROOT / "docs" / "how-to" / f"{page}.md" for page in ("batches", "build", "compress", "dataloader", "merge")),
+    *(
+        ROOT / "docs" / "how-to" / f"{page}.md"
+        for page in ("batches", "build", "compress", "dataloader", "merge")
+    ),
     *sorted(ROOT.glob("packages/*/README.md")),
 ]
 

@@ -1,5 +1,6 @@
-"""The example scripts run as they stand, on caches of the schema that they expect; but for h_augment, which asks
-for worker processes in a loader, and there are none yet.
+"""The example scripts run as they stand, on caches of the schema that they expect.
+
+Not so h_augment, which asks for worker processes in a loader: there are none yet.
 
 They lie beside a checkout, not in it. Where they are not, nothing here is collected, and the run says so.
 """

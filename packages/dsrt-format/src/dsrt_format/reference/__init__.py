@@ -1,4 +1,4 @@
-"""The plain implementation of the format and of the sampling arithmetic: slow; others are compared with it."""
+"""The plain, slow implementation of format and sampling arithmetic, with which others are compared."""
 
 from dsrt_format.reference.order import augment_seed, rows
 from dsrt_format.reference.plan import plan
