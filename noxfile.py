@@ -157,7 +157,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def usage(session: nox.Session) -> None:
-    """Run the example scripts that lie beside a checkout, as they stand, but for h_augment (see tests/usage)."""
+    """Run the example scripts beside a checkout, as they stand, but for h_augment (see tests/usage)."""
     if not SCRIPTS.is_dir():
         session.skip(f"{SCRIPTS} is not there")
     install_ours(session, ["format", "native", "meta", "torch"], *TESTING, "matplotlib", "jax", "pyarrow")

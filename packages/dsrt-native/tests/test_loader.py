@@ -9,6 +9,7 @@ import pytest
 from dsrt_format import (
     DataError,
     Dense,
+    FormatError,
     SchemaError,
     reference,
 )
@@ -264,3 +265,17 @@ def test_errors_is_one_of_two_words(population):
     for wrong in (None, "ignore", True):
         with pytest.raises(ValueError, match="expected 'raise' or 'mask'"):
             Loader(population, 5, errors=wrong)
+
+
+def test_payload_is_streamed_whatever_state_the_metadata_are_in(write_cache):
+    path = write_cache(
+        fields={"x": Dense("int64")}, samples=[{"x": i, "n": i} for i in range(8)], metadata={"n": "int8"}
+    )
+    metadata = path / "metadata.arrow"
+    metadata.write_bytes(bytes(byte ^ 1 for byte in metadata.read_bytes()))
+    population = Population([Cache.open(path)])
+    with Loader(population, 4, order="sequential", fields=["x", "_row"]) as loader:
+        assert xs(loader) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    with pytest.raises(FormatError) as caught:
+        Loader(population, 4, order="sequential", fields=["x", "n"])
+    assert caught.value.rule == "R041"

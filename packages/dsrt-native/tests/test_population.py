@@ -218,3 +218,12 @@ def test_a_population_refuses_pickling_and_says_what_to_do(population):
 def test_a_copy_of_a_population_is_itself(population):
     assert copy.copy(population) is population
     assert copy.deepcopy([population])[0] is population
+
+
+def test_what_is_asked_for_in_turns_is_what_comes(population):
+    for _ in range(2):
+        assert list(population.gather([0], ["x"])) == ["x"]
+        assert population.gather([0], {"x": "float64"})["x"].dtype == "float64"
+        assert population.gather([0], ["x"])["x"].dtype == "int32"
+        assert list(population.gather([0], ["x"], errors="mask")) == ["x", "_valid"]
+        assert list(population.gather([0], ["_row", "x"])) == ["_row", "x"]

@@ -45,8 +45,8 @@ class Zstd:
         dictionary: None, or what every record is compressed against: 8 bytes to 1 MiB, a trained dictionary
             or raw content; or ``"train"``, a dictionary of 64 KiB that the writer trains on the first
             samples, which it holds in memory until their records have 100 times as many bytes. It pays for
-            records of less than a few KiB that resemble each other. Parts that will be merged need one dictionary
-            given to all, such as `dsrt_native.train_dictionary` makes.
+            records of less than a few KiB that resemble each other. Parts that will be merged need one
+            dictionary given to all, such as `dsrt_native.train_dictionary` makes.
 
     Raises:
         SchemaError: The level or the length of the dictionary is out of range.

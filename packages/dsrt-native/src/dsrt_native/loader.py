@@ -44,7 +44,9 @@ class Loader(LoaderBase):
             exception belongs to its batch: the next `next` goes on.
         threads: Threads of the engine; by default 4, or as many as there are CPUs.
         prefetch: Batches that are made ahead.
-        max_bytes: Bytes that batches made ahead may hold together; one batch always may.
+        max_bytes: Bytes that batches made ahead may hold together; one batch always may. Memory that is used
+            again may be up to twice as large as its batch, and for a moment behind `seek` or `reweight` the
+            batches that threads were at come on top.
         errors: ``"mask"`` keeps a batch's shape where records are damaged; see `Population.gather`.
 
     Raises:

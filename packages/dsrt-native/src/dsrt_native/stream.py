@@ -57,7 +57,8 @@ class LoaderBase:
         topology: Called once, at the first `len` or pass, if not by `_settle` before; returns rank and world
             size.
         allocate: Called on threads of the engine with a size in bytes; returns an object with a writable
-            buffer of that size, 64-byte aligned, for one batch. None: the engine's own memory.
+            buffer of that size, 64-byte aligned, for one batch. None: the engine's own memory. It lives until
+            the loader is closed or let go of, so it must not refer to the loader itself.
         deliver: Called on the consumer's thread, once a batch, with the native batch.
     """
 
