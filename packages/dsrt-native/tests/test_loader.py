@@ -268,9 +268,8 @@ def test_errors_is_one_of_two_words(population):
 
 
 def test_payload_is_streamed_whatever_state_the_metadata_are_in(write_cache):
-    path = write_cache(
-        fields={"x": Dense("int64")}, samples=[{"x": i, "n": i} for i in range(8)], metadata={"n": "int8"}
-    )
+    samples = [{"x": np.array(i, np.int64), "n": i} for i in range(8)]
+    path = write_cache(fields={"x": Dense("int64")}, samples=samples, metadata={"n": "int8"})
     metadata = path / "metadata.arrow"
     metadata.write_bytes(bytes(byte ^ 1 for byte in metadata.read_bytes()))
     population = Population([Cache.open(path)])

@@ -220,7 +220,11 @@ def test_a_copy_of_a_population_is_itself(population):
     assert copy.deepcopy([population])[0] is population
 
 
-def test_what_is_asked_for_in_turns_is_what_comes(population):
+def test_what_is_asked_for_in_turns_is_what_comes(write_cache):
+    path = write_cache(
+        "i", fields={"x": Dense("int32")}, samples=[{"x": np.array(7, np.int32)}], metadata=None
+    )
+    population = Population([Cache.open(path)])
     for _ in range(2):
         assert list(population.gather([0], ["x"])) == ["x"]
         assert population.gather([0], {"x": "float64"})["x"].dtype == "float64"
