@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dsrt_format import Dense, Ragged
+from dsrt_format import Dense, DsrtError, Ragged, Text
+from dsrt_native import Cache, CacheWriter
 
 from .batches import ARROW, COLUMNS, FIELDS, OTHER, at_once, one_by_one, table
 
@@ -60,3 +61,12 @@ def test_a_column_of_nothing_but_nulls_is_null(tmp_path):
     fields, metadata = {"x": Dense("int8")}, {"s": "string", "i": "date"}
     arrow = columns | {"s": pa.nulls(2), "i": pa.nulls(2)}
     assert at_once(tmp_path, fields, metadata, arrow) == one_by_one(tmp_path, fields, metadata, columns)
+
+
+def test_arrow_data_that_lie_about_themselves_are_an_ordinary_error(tmp_path):
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int32()), pa.array(["a", "b"]), safe=False)
+    with CacheWriter(tmp_path / "x", {"x": Text()}) as writer:
+        with pytest.raises(DsrtError):
+            writer.append_batch({"x": words})
+        writer.append_batch({"x": ["a", "b"]})
+    assert Cache.open(tmp_path / "x")[1]["x"] == "b"

@@ -26,6 +26,12 @@ pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> dsrt_core::Result<T>) 
     caught(work).map_err(|error| raise(py, &error))
 }
 
+/// Runs `work` on objects of Python's, with the GIL held; it may panic as the core may.
+pub fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|payload| Err(raise(py, &panicked(payload.as_ref()))))
+}
+
 /// Looks for signals, and does what it is given with the GIL.
 pub type Look<'a> = dyn FnMut(&mut dyn FnMut(Python<'_>) -> PyResult<()>) -> dsrt_core::Result<()> + 'a;
 

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::error::{attached, detached, interruptible, raise};
+use crate::error::{attached, detached, guarded, interruptible, raise};
 use crate::plan::{ColumnIn, FieldIn, FieldSpec, column_type, earlier_named};
 use crate::sample::{HeldRecord, HeldValue, Refusal};
 use crate::samples::HeldSamples;
@@ -160,8 +160,8 @@ impl PyWriter {
     fn append_batch(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut open = self.open()?;
         let writer = open.as_mut().ok_or_else(closed)?;
-        let held = HeldSamples::take(&self.fields, &self.columns, columns, writer.count())?;
-        let samples = held.samples(py, &self.columns)?;
+        let held = guarded(py, || HeldSamples::take(&self.fields, &self.columns, columns, writer.count()))?;
+        let samples = guarded(py, || held.samples(py, &self.columns))?;
         self.run(py, |interrupt| writer.append_batch(&samples, interrupt))
     }
 
