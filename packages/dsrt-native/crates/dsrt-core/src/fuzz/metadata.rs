@@ -1,6 +1,7 @@
 //! metadata.arrow.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};

@@ -80,8 +80,8 @@ impl<O: Send + 'static> Engine<O> {
         Self { shared, threads, workers: Mutex::default(), pid: std::process::id() }
     }
 
-    /// Starts the workers that are not there yet; an error where none can be. One that finds work does it at once; one that is started before it would
-    /// fall asleep, and waking it takes longer than a small batch.
+    /// Starts the workers that are not there yet; an error where none can be. One that finds work does it at once; one that
+    /// is started before it would fall asleep, and waking it takes longer than a small batch.
     pub fn start(&self) -> Result<()> {
         let mut workers = self.workers();
         if self.shared.lock().1 {

@@ -15,6 +15,7 @@ use super::stored;
 use super::weights::{Held, Weights};
 use crate::batch::{Allocator, Batch};
 use crate::error::{Error, Kind, Result};
+use crate::format::manifest::FieldEntry;
 use crate::format::names::is_column_name;
 use crate::lists::List;
 use crate::read::{Cache, Id, OnDamage, Rows, gather, gather_into};

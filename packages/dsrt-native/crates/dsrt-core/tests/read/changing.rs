@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use dsrt_core::Kind;
 use dsrt_core::read::{Access, Cache, Io, MetadataSource, OnDamage};

@@ -4,6 +4,7 @@
 //! forged with good checksums would be.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::support::{change, copy, example, gather_field, gather_wide, integers, records, widened};
 use dsrt_core::batch::{Batch, Layout};

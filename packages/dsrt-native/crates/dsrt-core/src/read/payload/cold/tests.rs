@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use rustix::fs::{Advice, fadvise};
