@@ -56,7 +56,8 @@ def test_two_threads_inside_next_at_once_are_an_error(population):
     def lend(size):
         asked.set()
         gate.wait()
-        return np.zeros(size + 64, np.uint8)[:size]
+        memory = np.zeros(size + 64, np.uint8)
+        return memory[-memory.ctypes.data % 64 :][:size]
 
     batches = iter(Lending(population, lend=lend))
     first = threading.Thread(target=lambda: taken.append(next(batches, None)))

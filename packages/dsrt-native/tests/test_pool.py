@@ -185,7 +185,7 @@ def test_bad_arguments_are_refused(pool_tasks, changed, error):
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_a_lambda_is_refused_before_any_process_starts(method):
-    with pytest.raises(TypeError, match=r"cannot be sent .* module, and .* guard .* start_method=.fork"):
+    with pytest.raises(TypeError, match=r"cannot be sent .* module, and .* guard "):
         Pool(lambda request: request, 1, start_method=method)
     assert not multiprocessing.active_children()
 

@@ -10,7 +10,6 @@ import pytest
 WAYS_OUT = (
     "at the top of a module",
     'guard what the script does with `if __name__ == "__main__":`',
-    'start_method="fork"',
 )
 
 TASK = """
