@@ -66,6 +66,9 @@ def plan(arguments: list[str]) -> Plan:
     names = [name for name in options.name if name != "full"]
     if unknown := set(names) - set(known):
         parser.error(f"no such suite or workload: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    for name in ("rounds", "seconds", "cores"):
+        if (value := getattr(options, name)) is not None and value <= 0:
+            parser.error(f"--{name} {value}: expected more than 0")
     if options.cores:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     rounds, seconds = (5, 1.0) if full else (3, 0.3)

@@ -34,11 +34,13 @@ def _scheduling() -> str:
     policy = os.sched_getscheduler(0)
     priority = os.sched_getparam(0).sched_priority
     named = policies.get(policy, f"policy {policy}")
-    return (
-        f"{named}, real-time priority {priority}"
-        if priority
-        else f"{named}, nice {os.getpriority(os.PRIO_PROCESS, 0)}"
-    )
+    if priority:
+        # Nothing here asks for it.
+        return (
+            f"{named}, real-time priority {priority}, set from outside: a consumer that wakes may wait for a "
+            "turn of its own workers, so systems with more threads or processes than cores look slower"
+        )
+    return f"{named}, nice {os.getpriority(os.PRIO_PROCESS, 0)}"
 
 
 def commit() -> dict[str, str]:

@@ -91,7 +91,7 @@ def optional(peer: Peer, function: str) -> Callable[..., Any]:
     """
     found: Callable[..., Any] | None = getattr(peer, function, None)
     if found is None:
-        raise Cannot("has nothing for it")
+        raise Cannot("no adapter here")
     return found
 
 

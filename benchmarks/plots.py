@@ -37,11 +37,11 @@ def draw(record: Record, stem: Path) -> list[Path]:
     matplotlib.rcParams["svg.hashsalt"] = "dsrt"  # the same figures give the same file
     written = []
     for name, (suite, work, title, scale) in _BARS.items():
-        found = _medians(record.results.get(suite, {}), work)
+        found = _medians(record.figures(suite, SUITES[suite].CASES), work)
         if found:
             written.append(_bars(found, suite, title, scale, stem.with_name(f"{stem.name}-{name}.svg")))
-    if "size" in record.results:
-        written.append(_lines(record.results["size"], stem.with_name(f"{stem.name}-size.svg")))
+    if sizes := record.figures("size", SUITES["size"].CASES):
+        written.append(_lines(sizes, stem.with_name(f"{stem.name}-size.svg")))
     return written
 
 

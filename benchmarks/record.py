@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,11 @@ class Record:
         self.tried.setdefault(suite, {})[case] = tried
         self.absent.setdefault(suite, {})[case] = absent
         self.origin.setdefault(suite, {})[case] = len(self.runs) - 1
+
+    def figures(self, suite: str, cases: Iterable[str]) -> Results:
+        """Of those cases, in that order, that have some."""
+        found = self.results.get(suite, {})
+        return {case: found[case] for case in cases if found.get(case)}
 
     def save(self, path: Path) -> None:
         """As JSON; whatever ends this process or the machine, the file is there whole, or that before it."""

@@ -25,7 +25,7 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
     for picture in pictures:
         lines += ["", f"![]({picture})"]
     for suite in (suite for suite in SUITES if suite in record.results):
-        found = {case: figures for case, figures in record.results[suite].items() if figures}
+        found = record.figures(suite, SUITES[suite].CASES)
         heading, *rest = SUITES[suite].report(found, record.smoke)
         lines += ["", heading, *coverage.origin(record, suite), *rest, *coverage.empty(record, suite)]
     lines += ["", "## Targets", "", *targets.report(record)]

@@ -117,8 +117,11 @@ def by_workload(cases: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]
 
 
 def last() -> Path:
-    """The last run kept."""
-    return max(process.RESULTS.glob("????????-??????.json"))
+    """The last run kept that has figures."""
+    kept = list(process.RESULTS.glob("????????-??????.json"))
+    if not kept:
+        sys.exit(f"no run with figures is kept in {process.RESULTS}; those of --smoke have none")
+    return max(kept)
 
 
 def presence(peer: str, patience: float) -> dict[str, str] | str:

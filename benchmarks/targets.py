@@ -105,7 +105,7 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
         {"": growth("size", "open", "1e7-samples", "1e4-samples")},
     ),
     ("cost of a sample, of 10 million by of 10,000", 1.5, "x", _COST),
-    ("checksums, part of the time of a gather", 10, "%", _CHECKED),
+    ("checksums of images and compressed records, part of the time of a gather", 10, "%", _CHECKED),
     ("Python's part of a batch of 1", 15, "us", {"": own("overhead", "batch-1", "batch", scale=1e6)}),
     ("state_dict", 20, "us", {"": own("overhead", "batch-1", "state_dict", scale=1e6)}),
     (

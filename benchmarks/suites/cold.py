@@ -31,7 +31,7 @@ _COLUMNS = (
     "of its pages",
     "us a sample",
     "x DSRT",
-    "in order",
+    "in order, us a sample",
     "x DSRT",
     "opening, KiB",
 )
@@ -127,9 +127,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "of the system's own files that hold the samples and what its index tells of them, where it says",
         "which. Of both, 1 is the least. They differ where samples are short: one of 2 KiB is asked for as a",
         "single page, but where it can begin anywhere, it lies in two pages as often as in one, and DSRT",
-        "also reads the page of its checksum. *Opening* is what was read before, to open the store: who reads
-all of it there finds it in the page cache afterwards. *In",
-        "order* are batches of consecutive samples from the beginning, up to 64 MiB of them, evicted anew.",
+        "also reads the page of its checksum. *Opening* is what was read before, to open the store: who",
+        "reads all of it there finds it in the page cache afterwards. *In order* are batches of consecutive",
+        "samples from the beginning, up to 64 MiB of them, evicted anew.",
         "Times are this disk's; a virtual one may be cached by its host.",
         "",
         *table.head(*_COLUMNS),

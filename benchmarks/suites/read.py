@@ -82,8 +82,8 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
     lines += table.head("work", "system", *columns)
     for work, title in _WORK.items():
         systems = figures.get(work, {})
-        for peer in table.systems(systems):
-            cells = [title.format(batch=workload.batch) if peer == FIRST else "", table.name(peer)]
+        for place, peer in enumerate(table.systems(systems)):
+            cells = ["" if place else title.format(batch=workload.batch), table.name(peer)]
             rates = systems[peer]
             if isinstance(rates, str):
                 lines.append(table.row([*cells, rates, *[""] * 8]))

@@ -160,8 +160,8 @@ def _section(figures: Figures) -> list[str]:
     lines = table.head("order", "system", "million/s", "spread", "x DSRT", "first, ms")
     for work, title in _TITLES.items():
         systems = figures.get(work, {})
-        for peer in table.systems(systems):
-            cells = [f"{work}: {title}" if peer == FIRST else "", table.name(peer)]
+        for place, peer in enumerate(table.systems(systems)):
+            cells = ["" if place else f"{work}: {title}", table.name(peer)]
             rates = systems[peer]
             if isinstance(rates, str):
                 lines.append(table.row([*cells, rates, "", "", ""]))

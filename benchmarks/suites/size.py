@@ -63,7 +63,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         systems = [figures.get(work, {}) for figures in results.values()]
         for peer in table.systems({peer for each in systems for peer in each}):
             cells = []
-            for found in (each.get(peer, "") for each in systems):
+            for found in (each.get(peer, "not measured") for each in systems):
                 value, mark = (found, "") if isinstance(found, str) else (median(found), table.mark(found))
                 if not isinstance(value, str):
                     shown = table.digits(value * 1e3 if work == "open" else 1e6 / value)

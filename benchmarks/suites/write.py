@@ -154,8 +154,8 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
     lines += table.head("input", "system", "no syncs", *rate, "CPU", *rate, "durable", *rate, "stored MiB")
     for way, title in _WAYS.items():
         *costs, stored = (figures[f"{way} {figure}"] for figure in FIGURES)
-        for peer in table.systems(stored):
-            cells = [title.format(workload.batch_bytes >> 20) if peer == FIRST else "", table.name(peer)]
+        for place, peer in enumerate(table.systems(stored)):
+            cells = ["" if place else title.format(workload.batch_bytes >> 20), table.name(peer)]
             size = stored[peer]
             if isinstance(size, str):
                 lines.append(table.row([*cells, size, *[""] * 9]))
