@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from typing import Any, Literal, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,9 +157,9 @@ def item_of(
     what: str,
 ) -> dict[str, Any]:
     """Return what brackets ask for: one sample for an integer, else a batch."""
-    # An array has __index__, too, whatever its shape.
-    if not isinstance(index, SupportsIndex) or (isinstance(index, np.ndarray) and index.ndim > 0):
-        return batch_of(population, rows_of(index, len(population), what), fields)
+    # An array has __index__, too, whatever its shape. isinstance of a protocol takes longer than the reading.
+    if not hasattr(index, "__index__") or (isinstance(index, np.ndarray) and index.ndim > 0):
+        return batch_of(population, rows_of(cast(Rows, index), len(population), what), fields)
     kinds, sample = population.sample(_row_of(index, len(population), what), fields)
     columns = arrays(sample)
     return {
