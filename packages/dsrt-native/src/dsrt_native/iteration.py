@@ -69,9 +69,7 @@ def _block(
     """
     kinds = population.kinds(fields)
     names = [name for name, _ in kinds]
-    dtypes = dict(fields or ())
-    asked = [(name, dtypes.get(name)) for name in names]
-    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), asked, False, _memory)
+    batch = population.gather(np.arange(rows.start, rows.stop, dtype=np.uint64), fields, False, _memory)
     columns = [
         records_of(column, is_field)
         for column, (_, is_field) in zip(arrays(batch).values(), kinds, strict=True)
