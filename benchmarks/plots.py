@@ -37,7 +37,7 @@ def draw(record: Record, stem: Path) -> list[Path]:
     matplotlib.rcParams["svg.hashsalt"] = "dsrt"  # the same figures give the same file
     written = []
     for name, (suite, work, title, scale) in _BARS.items():
-        found = _medians(record.figures(suite, SUITES[suite].CASES), work)
+        found = _rounds(record.figures(suite, SUITES[suite].CASES), work)
         if found:
             written.append(_bars(found, suite, title, scale, stem.with_name(f"{stem.name}-{name}.svg")))
     if sizes := record.figures("size", SUITES["size"].CASES):
@@ -45,17 +45,19 @@ def draw(record: Record, stem: Path) -> list[Path]:
     return written
 
 
-def _medians(results: Results, work: str) -> dict[str, dict[str, float]]:
-    """Case -> system -> figure, where there is one."""
+def _rounds(results: Results, work: str) -> dict[str, dict[str, list[float]]]:
+    """Case -> system -> figures of its rounds, where there are some."""
     found = {}
     for case, figures in results.items():
         systems = figures.get(work, {})
         rates = {peer: systems[peer] for peer in table.systems(systems)}
-        found[case] = {peer: median(each) for peer, each in rates.items() if not isinstance(each, str)}
+        found[case] = {peer: each for peer, each in rates.items() if not isinstance(each, str)}
     return {case: systems for case, systems in found.items() if systems}
 
 
-def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scale: float, path: Path) -> Path:
+def _bars(
+    found: Mapping[str, Mapping[str, list[float]]], suite: str, title: str, scale: float, path: Path
+) -> Path:
     from matplotlib import pyplot
 
     columns = min(_COLUMNS, len(found))
@@ -65,13 +67,15 @@ def _bars(found: Mapping[str, Mapping[str, float]], suite: str, title: str, scal
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     for axes, (case, systems) in zip(grid.flat, found.items(), strict=False):
-        ordered = sorted(systems, key=systems.__getitem__)
+        ordered = sorted(systems, key=lambda peer: median(systems[peer]))
         bars = axes.barh(
             [table.name(peer) for peer in ordered],
-            [systems[peer] * scale for peer in ordered],
+            [median(systems[peer]) * scale for peer in ordered],
             color=[{FIRST: _OURS, MACHINE: _LIMIT}.get(peer, _OTHERS) for peer in ordered],
         )
-        labels = [table.digits(systems[peer] * scale) for peer in ordered]
+        labels = [
+            f"{table.mark(systems[peer])}{table.digits(median(systems[peer]) * scale)}" for peer in ordered
+        ]
         axes.bar_label(bars, labels, padding=3, fontsize=7)
         axes.set_title(fill(_title(SUITES[suite].CASES[case], case), _WIDTH), fontsize=8, loc="left")
         axes.margins(x=0.18)
@@ -103,12 +107,11 @@ def _lines(results: Results, path: Path) -> Path:
     colours = cycle(map(pyplot.get_cmap("tab20"), (0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 14, 15, 16, 18)))
     styles = _STYLES | {peer: {"color": colour} for peer, colour in zip(others, colours, strict=False)}
     for axes, (work, title) in zip(grid, works.items(), strict=True):
-        found = _medians(results, work)
+        found = _rounds(results, work)
         for peer in table.systems({peer for systems in found.values() for peer in systems}):
             cases = [case for case in found if peer in found[case]]
-            values = [
-                found[case][peer] * 1e3 if work == "open" else 1e6 / found[case][peer] for case in cases
-            ]
+            middles = [median(found[case][peer]) for case in cases]
+            values = [middle * 1e3 if work == "open" else 1e6 / middle for middle in middles]
             counts = [SUITES["size"].CASES[case].samples for case in cases]
             axes.loglog(counts, values, marker="o", markersize=3, label=table.name(peer), **styles[peer])
         axes.set_title(title, fontsize=9, loc="left")

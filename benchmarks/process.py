@@ -9,9 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from benchmarks.peer import Cannot
+from benchmarks.suite import Found, Job
 
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
@@ -82,6 +86,25 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
         return json.loads(out)
     except ValueError as error:
         raise ProcessError("ended without an answer") from error
+
+
+def again(suite: str, job: Job) -> Found:
+    """What a suite measures in one more process, as this one has imported, opened and started too much.
+
+    Raises:
+        Cannot: The system can do nothing of it.
+    """
+    command = [sys.executable, "-m", "benchmarks.measure", "measure", suite, described(job)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: Found | str = json.loads(done.stdout)
+    if isinstance(found, str):
+        raise Cannot(found)
+    return found
+
+
+def described(job: Job) -> str:
+    """A job for the command line of a process."""
+    return json.dumps(asdict(job), default=str)
 
 
 def _environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import plots, process, publish, targets, turns
+from benchmarks import plots, process, publish, table, targets, turns
 from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
 from benchmarks.machine import describe
@@ -60,7 +60,11 @@ def measured(planned: Plan) -> Record:
         if isinstance(lost := systems.get(FIRST), str):
             sys.exit(f"{FIRST} is not there, and nothing can be compared with it: {lost}")
         header |= {
-            "systems": ", ".join(said["versions"] for said in systems.values() if isinstance(said, dict))
+            "systems": ", ".join(
+                f"{table.name(peer)} ({said['versions']})"
+                for peer, said in systems.items()
+                if isinstance(said, dict)
+            )
         }
         record.runs.append({"run": f"{began:%Y-%m-%d %H:%M} UTC, {method}", **header})
         # A system that is not there any longer has figures of a run before.

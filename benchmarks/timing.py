@@ -10,10 +10,15 @@ from benchmarks.suite import Found
 from benchmarks.workload import Batch, Packed
 
 QUEUED = 16
-"""Batches: more than any queue of a loader holds in the settings that are tried."""
+"""Batches: more than any queue of a loader holds in the settings that are tried, or than it reads at once."""
 
 LATE = 4.0
 """A loader so slow that `QUEUED` batches take so many times as long as a trial has no queue that fills."""
+
+
+def enough(count: int, passed: float, seconds: float) -> bool:
+    """Whether so many batches in so long are enough: `QUEUED`, unless these take `LATE` times the seconds."""
+    return passed >= seconds and (count >= QUEUED or passed >= LATE * seconds)
 
 
 def touch(batch: Batch) -> None:
@@ -25,25 +30,21 @@ def touch(batch: Batch) -> None:
 
 
 def seconds_each(step: Callable[[], Batch], seconds: float) -> list[float]:
-    """The time of each batch, over so many seconds; one batch at least."""
+    """The time of each batch of a loader, over so many seconds and `enough` of them; one batch at least."""
     times: list[float] = []
-    began = time.perf_counter()
-    end = began + seconds
-    while not times or began < end:
+    began = last = time.perf_counter()
+    while not times or not enough(len(times), last - began, seconds):
         touch(step())
         now = time.perf_counter()
-        times.append(now - began)
-        began = now
+        times.append(now - last)
+        last = now
     return times
 
 
 def settle(step: Callable[[], object], seconds: float) -> None:
-    """Take batches as fast as they come, until what follows is not what was queued before the clock began.
-
-    For so many seconds at least, and `QUEUED` batches, unless these take `LATE` times as long.
-    """
+    """Take batches as fast as they come, until what follows is not what was queued before the clock began."""
     began, count = time.perf_counter(), 0
-    while (passed := time.perf_counter() - began) < seconds or (count < QUEUED and passed < LATE * seconds):
+    while not enough(count, time.perf_counter() - began, seconds):
         step()
         count += 1
 

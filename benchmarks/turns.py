@@ -1,11 +1,10 @@
 """The turns of a case: every system is prepared, and then all are measured, one after another, in rounds."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -106,9 +105,8 @@ def _rounds(figures: Figures, ask: Ask, rounds: int, enough: dict[str, float]) -
 
 def _answer(action: str, suite: str, job: Job, patience: float) -> Any:
     """What the process of a job finds, or why it finds nothing."""
-    described = json.dumps(asdict(job), default=str)
     try:
-        return process.run(job.peer, action, suite, described, patience=patience)
+        return process.run(job.peer, action, suite, process.described(job), patience=patience)
     except process.ProcessError as error:
         return f"{sweep.FAILED}{error}"
 

@@ -1,16 +1,12 @@
 """How soon a loader gives its first batch: a fresh one, and the next one of the same process."""
 
-import json
-import subprocess
-import sys
 import time
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from statistics import fmean, median
 
-from benchmarks import sweep, table, timing
-from benchmarks.peer import Cannot
+from benchmarks import process, sweep, table, timing
 from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried
@@ -38,22 +34,12 @@ def prepare(job: Job) -> Tried:
         times: list[float] = []
         end = time.monotonic() + seconds
         while not times or time.monotonic() < end:
-            times.append(_fresh(job, setting))
+            fresh = process.again("first", replace(job, seconds=0, settings={"first": setting}))
+            times.append(float(fresh["first"]))
         return 1 / median(times)
 
     loops = sweep.settings(store.peer, "loop")
     return {"first": sweep.tried_by_steps(store.ways(), loops, rate, LONG * sweep.trial(job))}
-
-
-def _fresh(job: Job, setting: Setting) -> float:
-    """Seconds to the first batch in a new process: this one has imported, opened and started too much."""
-    asked = asdict(replace(job, seconds=0, settings={"first": setting}))
-    command = [sys.executable, "-m", "benchmarks.measure", "measure", "first", json.dumps(asked, default=str)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)
-    if isinstance(found, str):
-        raise Cannot(found)
-    return float(found["first"])
 
 
 def measure(job: Job) -> Found:

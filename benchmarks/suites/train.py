@@ -113,7 +113,7 @@ def measure(job: Job) -> Found:
 
 def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> dict[str, float]:
     waited, count, began = 0.0, 0, time.perf_counter()
-    while not count or time.perf_counter() - began < seconds:
+    while not count or not timing.enough(count, time.perf_counter() - began, seconds):
         asked = time.perf_counter()
         batch = next(batches)
         waited += time.perf_counter() - asked

@@ -2,8 +2,9 @@
 
 import time
 from contextlib import closing
+from dataclasses import replace
 
-from benchmarks import process_tree, sweep, table, timing
+from benchmarks import process, process_tree, sweep, table, timing
 from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
@@ -18,7 +19,8 @@ STORES = True
 MOST_ROUNDS = 3
 
 SHARE = 0.5  # of the time of a turn, for each number of workers
-WATCHED = 0.1
+
+_ONE = "one"  # as the work of a job's setting: measure this alone
 
 
 def _settings(store: Store, smoke: bool) -> list[Setting]:
@@ -39,23 +41,32 @@ def prepare(job: Job) -> Tried:
 
 
 def measure(job: Job) -> Found:
-    """Samples a second, the seconds until the first batch, and MiB, by setting."""
+    """Samples a second, the seconds until the first batch, and MiB, by setting: each in one more process."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
+    if _ONE in job.settings:
+        return _figures(job, store, job.setting(_ONE))
     found: Found = {}
     for setting in _settings(store, job.smoke):
-        told = sweep.told(setting)
-        handle = store.open(setting)
-        before, began = process_tree.private(), time.perf_counter()
-        batches = store.loop(handle, setting)
-        with closing(batches):
-            step = batches.__next__
-            step()
-            found[f"{told}, first"] = time.perf_counter() - began
-            timing.settle(step, job.seconds * SHARE / 2)
-            times = timing.seconds_each(step, job.seconds * SHARE)
-            found[told] = timing.rate(times, store.workload.batch)
-            found[f"{told}, memory"] = process_tree.private() - before
+        found |= process.again("workers", replace(job, settings={_ONE: setting}))
     return found
+
+
+def _figures(job: Job, store: Store, setting: Setting) -> Found:
+    told = sweep.told(setting)
+    handle = store.open(setting)
+    before, began = process_tree.private(), time.perf_counter()
+    with closing(store.loop(handle, setting)) as batches:
+        step = batches.__next__
+        step()
+        first = time.perf_counter() - began
+        timing.settle(step, job.seconds * SHARE / 2)
+        times = timing.seconds_each(step, job.seconds * SHARE)
+        memory = process_tree.private() - before
+    return {
+        told: timing.rate(times, store.workload.batch),
+        f"{told}, first": first,
+        f"{told}, memory": memory,
+    }
 
 
 def report(results: Results, smoke: bool) -> list[str]:
@@ -63,9 +74,9 @@ def report(results: Results, smoke: bool) -> list[str]:
     lines = [
         "## Workers",
         "",
-        "Loaders as in *Reading*, by the number and kind of their workers. *First* is the time from nothing",
-        "to the first batch, in which processes are started. *Added memory* is what the loader adds to the",
-        "own memory of the process and its children.",
+        "Loaders as in *Reading*, by the number and kind of their workers, each in a process of its own.",
+        "*First* is the time from nothing to the first batch, in which processes are started. *Added memory*",
+        "is what the loader adds to the own memory of the process and its children.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
