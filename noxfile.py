@@ -54,8 +54,8 @@ nox.options.stop_on_first_error = False
 def native_wheel() -> Path:
     """Build dsrt-native once a run, optimised; cargo knows whether anything changed."""
     logger.info(
-        "compiling dsrt-native, optimised: the first time that takes 2 minutes on two free cores, "
-        "15 on busy ones, and nothing is printed meanwhile"
+        "compiling what has changed of dsrt-native, optimised: the first time that takes 2 minutes on two "
+        "free cores, 15 on busy ones, and nothing is printed meanwhile"
     )
     folder = ROOT / "dist"
     shutil.rmtree(folder, ignore_errors=True)

@@ -45,7 +45,7 @@ def plan(arguments: list[str]) -> Plan:
     """What the arguments ask for; the process and its children keep to the cores that they name."""
     known = dict.fromkeys([*SUITES, *(case for suite in SUITES.values() for case in suite.CASES)])
     parser = argparse.ArgumentParser(prog="nox -s bench --", description="DSRT beside its peers.")
-    parser.add_argument("name", nargs="*", help=f"`full`, or only these: {', '.join(known)}")
+    parser.add_argument("name", nargs="*", help=f"`full`, or only these suites and cases: {', '.join(known)}")
     parser.add_argument("--smoke", action="store_true", help="tiny data, one round: does it run? no figures")
     parser.add_argument("--rounds", type=int, help="turns of every system (3, in a full run 5)")
     parser.add_argument("--seconds", type=float, help="of each figure of a turn (0.3, in a full run 1)")
@@ -66,6 +66,9 @@ def plan(arguments: list[str]) -> Plan:
     names = [name for name in options.name if name != "full"]
     if unknown := set(names) - set(known):
         parser.error(f"no such suite or workload: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    cases = chosen(names, full, options.smoke)
+    if not cases:
+        parser.error(f"{' '.join(names)}: none of these suites has a case of that name")
     for name in ("rounds", "seconds", "cores"):
         if (value := getattr(options, name)) is not None and value <= 0:
             parser.error(f"--{name} {value}: expected more than 0")
@@ -79,7 +82,7 @@ def plan(arguments: list[str]) -> Plan:
         targets=options.targets,
         publish=options.publish,
         peers=tuple(options.peer or (ALL if full else QUICK)),
-        cases=chosen(names, full, options.smoke),
+        cases=cases,
         few=not names and not options.smoke,
         rounds=options.rounds or rounds,
         seconds=options.seconds or seconds,
@@ -91,13 +94,16 @@ def plan(arguments: list[str]) -> Plan:
 
 
 def chosen(names: list[str], full: bool, smoke: bool) -> dict[str, list[str]]:
-    """Cases by suite; a name is a suite's, and means all of its cases, or a case's."""
+    """Cases by suite; names are of suites, with all of their cases, of cases, in all suites, or of both."""
+    suites = [name for name in SUITES if name in names] or list(SUITES)
+    asked = set(names) - set(SUITES)
     found: dict[str, list[str]] = {}
-    for name, suite in SUITES.items():
+    for name in suites:
+        suite = SUITES[name]
         cases = list(suite.CASES)
-        if names:
-            cases = [case for case in cases if name in names or case in names]
-        elif smoke or not full:
+        if asked:
+            cases = [case for case in cases if case in asked]
+        elif not names and (smoke or not full):
             cases = list(suite.SMOKE if smoke else suite.QUICK)
         if cases:
             found[name] = cases

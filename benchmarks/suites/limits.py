@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, cycle, islice
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def _asked(workload: Workload, seed: int) -> list[Numbers]:
 
 
 def measure(job: Job) -> Found:
-    """GB/s by work and threads: of payload, and for the read of the file."""
+    """MiB/s by work and threads: of payload, and for the read of the file."""
     workload = sized(CASES, job.case, job.smoke)
     found: Found = {}
     for threads in dict.fromkeys([1, len(os.sched_getaffinity(0))]):
@@ -100,7 +99,7 @@ def _reading(path: Path) -> Callable[[], int]:
 
 
 def _rate(steps: Sequence[Callable[[], int]], seconds: float) -> float:
-    """GB/s of all steps together, each again and again in a thread of its own."""
+    """MiB/s of all steps together, each again and again in a thread of its own."""
 
     def run(step: Callable[[], int]) -> float:
         done = 0
@@ -108,7 +107,7 @@ def _rate(steps: Sequence[Callable[[], int]], seconds: float) -> float:
         while now < began + seconds:
             done += step()
             now = time.perf_counter()
-        return done / (now - began) / 1e9
+        return done / (now - began) / 2**20
 
     with ThreadPoolExecutor(len(steps)) as threads:
         list(threads.map(lambda step: step(), steps))  # buffers and caches are warm
@@ -118,10 +117,10 @@ def _rate(steps: Sequence[Callable[[], int]], seconds: float) -> float:
 def report(results: Results, smoke: bool) -> list[str]:
     """A table a workload."""
     lines = [
-        "## The machine's limits",
+        "## The machine",
         "",
         "C and libzstd, into buffers that are used again, random batches out of a file in the page cache; a",
-        "thread has batches and a buffer of its own. GB/s of what arrives in the buffer; nothing is checked.",
+        "thread has batches and a buffer of its own. MiB/s is what arrives there; nothing is checked.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
@@ -129,14 +128,10 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 
 def _section(figures: Figures) -> list[str]:
-    lines = table.head("work", "threads", "GB/s", "spread", words=1)
+    lines = table.head("work", "threads", "MiB/s", "spread", words=1)
     for work, systems in figures.items():
         title, threads = work.split("; ")
         rates = systems[MACHINE]
-        cells = (
-            (rates, "")
-            if isinstance(rates, str)
-            else (f"{table.mark(rates)}{median(rates):.2f}", table.spread(rates))
-        )
+        cells = (rates, "") if isinstance(rates, str) else (table.count(rates), table.spread(rates))
         lines.append(table.row([title, threads, *cells]))
     return lines

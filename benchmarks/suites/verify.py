@@ -123,7 +123,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Verification",
         "",
         f"Of a whole cache in files of {SHARD_BYTES >> 20} MiB, on as many threads as there are CPUs",
-        "(validate: one). GB/s is its length by the time. *Left* is what the page cache of the machine grew",
+        "(validate: one). MiB/s is its length by the time. *Left* is what the page cache of the machine grew",
         "by while the files were read from the disk; other processes change it, too.",
     ]
     for case, figures in results.items():
@@ -139,7 +139,7 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
 
     size = median(of("bytes"))
     lines = [f"### {workload.heading}, {size / 2**20:,.0f} MiB stored", ""]
-    columns = ("work", "disk, s", "GB/s", "spread", "memory, s", "GB/s", "spread", "left, MiB")
+    columns = ("work", "disk, s", "MiB/s", "spread", "memory, s", "MiB/s", "spread", "left, MiB")
     lines += table.head(*columns, words=1)
     for name in (work.removesuffix(", disk") for work in figures if work.endswith(", disk")):
         cells = [name]
@@ -147,7 +147,9 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
             seconds = of(f"{name}, {place}")
             cells.append(f"{table.mark(seconds)}{median(seconds):.3f}")
             # The structure is a small part of the bytes.
-            whole = "" if "structure" in name else f"{table.mark(seconds)}{size / median(seconds) / 1e9:.2f}"
+            whole = (
+                "" if "structure" in name else f"{table.mark(seconds)}{size / median(seconds) / 2**20:,.0f}"
+            )
             cells += [whole, table.spread(seconds)]
         lines.append(table.row([*cells, f"{median(of(f'{name}, left')):,.0f}"]))
     return lines

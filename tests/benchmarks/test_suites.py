@@ -27,6 +27,13 @@ def test_a_name_is_a_suite_or_a_workload() -> None:
     assert all(cases == ["tokens-zstd"] for cases in found.values())
 
 
+def test_a_suite_and_a_case_are_that_case_of_that_suite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan(["read", "tokens"]).cases == {"read": ["tokens"]}
+    with pytest.raises(SystemExit):
+        plan(["sampler", "tokens"])
+    assert "sampler tokens: none of these suites has a case of that name" in capsys.readouterr().err
+
+
 def test_full_adds_systems_and_cases() -> None:
     assert plan([]).peers == QUICK
     assert plan(["full"]).peers == QUICK + FULL
