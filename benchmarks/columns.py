@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.peer import Array
+from benchmarks.peer import Array, Row
 from benchmarks.records import Shapes, encoded
 from benchmarks.workload import Batch, Packed, Workload
 
 NAME = "x"
+ROWS_AT_ONCE = 4096
 
 
 def schema(workload: Workload, metadata: dict[str, str] | None = None) -> Any:
@@ -39,6 +40,25 @@ def record_batches(
             buffers = [None, pa.py_buffer(np.stack(chunk))]
         column = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
         yield pa.record_batch([column], schema=schema)
+
+
+def row_schema(workload: Workload) -> Any:
+    """A table of samples of one size and their metadata."""
+    metadata = (
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),
+    )
+    return pa.schema([*schema(workload), *metadata])
+
+
+def row_batches(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
+    """The rows in order, 4096 in each record batch."""
+    each = iter(rows)
+    while chunk := list(islice(each, ROWS_AT_ONCE)):
+        buffers = [None, pa.py_buffer(np.stack([sample for sample, _ in chunk]))]
+        samples = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
+        metadata = (pa.array([row[name] for _, row in chunk]) for name in ("number", "label"))
+        yield pa.record_batch([samples, *metadata], schema=schema)
 
 
 def whole(column: Any, *, owned: bool = False) -> Any:

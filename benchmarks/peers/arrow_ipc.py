@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.peer import About, Array, Cannot, Numbers, Row
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -26,7 +26,7 @@ SINGLE = 100_000
 
 
 class Opened(NamedTuple):
-    """A mapped file with one record batch, `column`, or one each sample."""
+    """A mapped file; `column` has all samples, unless there is a record batch for each."""
 
     workload: Workload
     folder: Path
@@ -55,7 +55,11 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, rows: int 
 def open(workload: Workload, folder: Path) -> Opened:
     """Map the file."""
     reader = pa.ipc.open_file(pa.memory_map(str(folder / "samples.arrow")))
-    column = reader.get_batch(0).column(0) if reader.num_record_batches == 1 else None
+    column = None
+    if reader.num_record_batches == 1:
+        column = reader.get_batch(0).column(0)
+    elif reader.num_record_batches < workload.samples:
+        column = reader.read_all().column(0)
     return Opened(workload, folder, reader, column, records.shapes(folder))
 
 
@@ -63,6 +67,8 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One `take`, or the record batches one by one."""
     if handle.column is not None:
         found = handle.column.take(pa.array(numbers))
+        if isinstance(found, pa.ChunkedArray):
+            found = columns.whole(found, owned=True)
     else:
         batch = handle.reader.get_batch
         found = columns.whole(pa.chunked_array([batch(number).column(0) for number in numbers.tolist()]))
@@ -73,3 +79,18 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("arrow_ipc", handle, batch, **config)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A column for each metadata, a record batch for some thousand rows."""
+    schema = columns.row_schema(workload)
+    with pa.ipc.new_file(str(folder / "samples.arrow"), schema) as writer:
+        for batch in columns.row_batches(rows, schema):
+            writer.write_batch(batch)
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other columns."""
+    reader = pa.ipc.open_file(pa.memory_map(str(folder / "samples.arrow")))
+    found: dict[str, list[Any]] = reader.read_all().drop_columns([columns.NAME]).to_pydict()
+    return found

@@ -10,7 +10,7 @@ import hdf5plugin
 import numpy as np
 
 from benchmarks import loops
-from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.peer import About, Array, Cannot, Numbers, Row
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
 ABOUT = About(
@@ -27,7 +27,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
-AT_ONCE, CHUNK = 4 << 20, 64 << 10
+AT_ONCE, CHUNK, ROWS_AT_ONCE = 4 << 20, 64 << 10, 4096
 
 
 class Opened(NamedTuple):
@@ -129,3 +129,24 @@ def _packed(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("hdf5", handle, batch, opened={"by": handle.by}, **config)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A dataset for each metadata beside the samples, assigned in slices of some thousand rows."""
+    each, count = iter(rows), workload.samples
+    with h5py.File(folder / "samples.h5", "w", libver="latest") as file:
+        samples = file.create_dataset("x", (count, *workload.shape), workload.dtype)
+        numbers = file.create_dataset("number", count, np.int64)
+        labels = file.create_dataset("label", count, h5py.string_dtype())
+        for first in range(0, count, ROWS_AT_ONCE):
+            chunk = list(islice(each, ROWS_AT_ONCE))
+            part = slice(first, first + len(chunk))
+            samples[part] = np.stack([sample for sample, _ in chunk])
+            numbers[part] = [metadata["number"] for _, metadata in chunk]
+            labels[part] = [metadata["label"] for _, metadata in chunk]
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other datasets."""
+    with h5py.File(folder / "samples.h5", "r") as file:
+        return {"number": file["number"][:].tolist(), "label": file["label"].asstr()[:].tolist()}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from datasets.arrow_writer import ArrowWriter
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
@@ -35,13 +35,18 @@ class Opened(NamedTuple):
     shapes: records.Shapes | None
 
 
+def _features(workload: Workload, **metadata: str) -> Any:
+    width = columns.schema(workload).field(0).type
+    kind = "large_binary" if workload.ragged else f"fixed_size_binary[{width.byte_width}]"
+    kinds = {columns.NAME: kind, **metadata}
+    return datasets.Features({name: datasets.Value(kind) for name, kind in kinds.items()})
+
+
 def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     """One file, as its own builders write it."""
     if workload.codec != "raw":
         raise Cannot("no codec")
-    schema = columns.schema(workload)
-    kind = "large_binary" if workload.ragged else f"fixed_size_binary[{schema.field(0).type.byte_width}]"
-    features = datasets.Features({columns.NAME: datasets.Value(kind)})
+    schema, features = columns.schema(workload), _features(workload)
     rows = max(1, AT_ONCE * workload.samples // workload.bytes)
     with ArrowWriter(features=features, path=str(folder / "samples.arrow")) as writer:
         for batch in columns.record_batches(workload, samples, folder, rows, schema):
@@ -50,9 +55,14 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
 
 
 def open(workload: Workload, folder: Path) -> Opened:
-    """Map the file; nothing asks the hub for a local one."""
-    dataset = datasets.Dataset.from_file(str(folder / "samples.arrow")).with_format("arrow")
+    """Map the files, of which a build by processes has several; nothing asks the hub for local ones."""
+    dataset = _dataset(folder).select_columns(columns.NAME).with_format("arrow")
     return Opened(workload, folder, dataset, records.shapes(folder))
+
+
+def _dataset(folder: Path) -> Any:
+    parts = [datasets.Dataset.from_file(str(file)) for file in sorted(folder.rglob("*.arrow"))]
+    return datasets.concatenate_datasets(parts)
 
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
@@ -89,3 +99,36 @@ def _shuffled(handle: Opened, batch: int, seed: int, transform: Transform | None
         for table in shuffled.iter(batch, drop_last_batch=True):
             found = _batch(handle, table, np.empty(0, np.int64))
             yield found if transform is None else transform(found)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """One example after another, as `from_generator` writes those of its generator."""
+    features = _features(workload, number="int64", label="string")
+    with ArrowWriter(features=features, path=str(folder / "samples.arrow")) as writer:
+        for sample, metadata in rows:
+            writer.write({columns.NAME: sample.tobytes(), **metadata})
+        writer.finalize()
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other columns."""
+    found: dict[str, list[Any]] = _dataset(folder).remove_columns(columns.NAME).to_dict()
+    return found
+
+
+def _examples(source: Source, numbers: list[int]) -> Iterator[dict[str, bytes]]:
+    for number in numbers:
+        yield {columns.NAME: source[number].tobytes()}
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """`from_generator`, which gives each process a part of the list of numbers."""
+    if workers == 1:
+        raise Cannot("one process is the caller's")
+    datasets.Dataset.from_generator(
+        _examples,
+        features=_features(workload),
+        cache_dir=str(folder),
+        gen_kwargs={"source": source, "numbers": list(range(len(source)))},
+        num_proc=workers or None,
+    )

@@ -8,7 +8,7 @@ import lance
 import pyarrow as pa
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers
+from benchmarks.peer import About, Array, Cannot, Numbers, Row
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -56,7 +56,7 @@ def open(workload: Workload, folder: Path) -> Opened:
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One `take`."""
-    found = columns.whole(handle.dataset.take(pa.array(numbers)).column(0), owned=True)
+    found = columns.whole(handle.dataset.take(pa.array(numbers), [columns.NAME]).column(0), owned=True)
     shapes = None if handle.shapes is None else handle.shapes[numbers]
     return columns.batch_of(handle.workload, found, shapes)
 
@@ -64,3 +64,17 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """Its own gives whole scans or Python's objects: permutations of `take`."""
     return loops.stored("lance", handle, batch, **config)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A column for each metadata, from record batches of some thousand rows."""
+    schema = columns.row_schema(workload)
+    reader = pa.RecordBatchReader.from_batches(schema, columns.row_batches(rows, schema))
+    lance.write_dataset(reader, folder / "samples.lance")
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other columns."""
+    table = lance.dataset(folder / "samples.lance").to_table(["number", "label"])
+    found: dict[str, list[Any]] = table.to_pydict()
+    return found

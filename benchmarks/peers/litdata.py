@@ -1,6 +1,7 @@
 """litdata: chunks of samples, mapped; its loader shuffles the chunks and the samples in each."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import litdata.helpers
 from litdata.streaming.cache import Cache
 
 from benchmarks import records, streams
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -60,7 +61,10 @@ def open(workload: Workload, folder: Path) -> Opened:
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One item after another: it has no call for many."""
-    return streams.joined(handle.workload, [handle.dataset[number] for number in numbers.tolist()])
+    found = [handle.dataset[number] for number in numbers.tolist()]
+    if isinstance(found[0], dict):
+        found = [row["x"] for row in found]
+    return streams.joined(handle.workload, found)
 
 
 def loop(
@@ -97,3 +101,39 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
 
 def _itself(sample: Any) -> Any:
     return sample
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A sample is a dict, metadata in it."""
+    cache = Cache(str(folder), chunk_bytes=64 << 20)
+    for number, (sample, metadata) in enumerate(rows):
+        cache[number] = {"x": sample.tobytes(), **metadata}
+    cache.done()
+    cache.merge()
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """Those of each sample, in order."""
+    rows = [(row["number"], row["label"]) for row in litdata.StreamingDataset(str(folder))]
+    return {"number": [number for number, _ in rows], "label": [label for _, label in rows]}
+
+
+def _sample(source: Source, number: int) -> bytes:
+    return source[number].tobytes()
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """`optimize`, samples in order; without processes, which it always has, what it writes with."""
+    if not workers:
+        write(workload, map(source.__getitem__, range(len(source))), folder)
+        return
+    litdata.optimize(
+        partial(_sample, source),
+        list(range(len(source))),
+        str(folder),
+        chunk_bytes=64 << 20,
+        num_workers=workers,
+        keep_data_ordered=True,
+        start_method="fork",
+        verbose=False,
+    )

@@ -1,16 +1,19 @@
 """MosaicML streaming: shards of MDS, read from their local folder."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
+from multiprocessing import get_context
 from operator import itemgetter
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 from streaming import MDSWriter, StreamingDataset
+from streaming.base.util import merge_index
 from torch.utils.data import DataLoader
 
 from benchmarks import records, streams
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -50,10 +53,14 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, mib: int =
 
 
 def _dataset(workload: Workload, folder: Path, seed: int, shuffled: bool = True) -> Any:
+    return _local(folder, shuffle=shuffled, shuffle_seed=seed, batch_size=workload.batch)
+
+
+def _local(folder: Path, **config: Any) -> Any:
     # It refuses a folder that another of its datasets has open, and so each gets a path of its own.
     own = Path(mkdtemp()) / "shards"
     own.symlink_to(folder)
-    return StreamingDataset(local=str(own), shuffle=shuffled, shuffle_seed=seed, batch_size=workload.batch)
+    return StreamingDataset(local=str(own), **config)
 
 
 def open(workload: Workload, folder: Path) -> Opened:
@@ -91,3 +98,38 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
     while True:
         for sample in dataset:
             yield records.one(handle.workload, _content(sample))
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """Metadata are columns beside the sample."""
+    columns = {"x": "bytes", "number": "int", "label": "str"}
+    with MDSWriter(columns=columns, out=str(folder)) as writer:
+        for sample, metadata in rows:
+            writer.write({"x": sample.tobytes(), **metadata})
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """Those of each sample, in order."""
+    dataset = _local(folder, shuffle=False, batch_size=1)
+    rows = [dataset[number] for number in range(len(dataset))]
+    return {name: [row[name] for row in rows] for name in ("number", "label")}
+
+
+def _part(workload: Workload, source: Source, folder: Path, numbers: range) -> None:
+    folder.mkdir()
+    write(workload, map(source.__getitem__, numbers), folder)
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """As its guide has it: a pool of processes writes parts in folders, and `merge_index` makes one of them."""
+    if not workers:
+        write(workload, map(source.__getitem__, range(len(source))), folder)
+        return
+    step = -(-len(source) // workers)
+    parts = [
+        (folder / f"{first:09}", range(first, min(first + step, len(source))))
+        for first in range(0, len(source), step)
+    ]
+    with get_context("fork").Pool(workers) as pool:
+        pool.starmap(partial(_part, workload, source), parts)
+    merge_index(str(folder), keep_local=True)

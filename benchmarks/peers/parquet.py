@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import columns, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -24,6 +24,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "open": [{"threads": False}, {"threads": True}],
     "loop": [{"batches": 4}, {"batches": 16}],
 }
+PLAIN: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
 
 
 class Opened(NamedTuple):
@@ -43,8 +44,7 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, kib: int =
     zstd = {} if workload.codec == "raw" else {"compression": "zstd", "compression_level": LEVEL}
     rows = max(1, round(kib * 1024 * workload.samples / workload.bytes))
     schema = columns.schema(workload)
-    options = {"compression": "none", "use_dictionary": False, "write_statistics": False} | zstd
-    with pq.ParquetWriter(folder / "samples.parquet", schema, **options) as writer:
+    with pq.ParquetWriter(folder / "samples.parquet", schema, **(PLAIN | zstd)) as writer:
         for batch in columns.record_batches(workload, samples, folder, rows, schema):
             writer.write_batch(batch, row_group_size=rows)
 
@@ -57,7 +57,8 @@ def open(workload: Workload, folder: Path, threads: bool = False) -> Opened:
 
 
 def _column(handle: Opened, groups: Numbers) -> Any:
-    return handle.file.read_row_groups(groups.tolist(), use_threads=handle.threads).column(0)
+    read = handle.file.read_row_groups
+    return read(groups.tolist(), columns=[columns.NAME], use_threads=handle.threads).column(0)
 
 
 def _batch(handle: Opened, column: Any, places: Numbers, numbers: Numbers) -> Batch:
@@ -94,3 +95,18 @@ def loop(
 def _numbers(handle: Opened, groups: Numbers) -> Numbers:
     numbers = (groups[:, None] * handle.rows + np.arange(handle.rows)).reshape(-1)
     return numbers[numbers < handle.workload.samples]
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """A column for each metadata, a row group for some thousand rows."""
+    schema = columns.row_schema(workload)
+    with pq.ParquetWriter(folder / "samples.parquet", schema, **PLAIN) as writer:
+        for batch in columns.row_batches(rows, schema):
+            writer.write_batch(batch)
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """The other columns."""
+    table = pq.read_table(folder / "samples.parquet", columns=["number", "label"])
+    found: dict[str, list[Any]] = table.to_pydict()
+    return found
