@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -98,10 +99,17 @@ def optional(peer: Peer, function: str) -> Callable[..., Any]:
 def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
     """Read all that was stored, and compare it with all `values` of the workload.
 
+    Where the system gathers none, they are read one after another.
+
     Raises:
         ValueError: It is not all samples in order, every byte.
     """
     handle, offsets = peer.open(workload, folder), workload.offsets
+    try:
+        peer.gather(handle, np.arange(1, dtype=np.int64))
+    except Cannot:
+        check_stream(peer, workload, handle)
+        return
     for first in range(0, workload.samples, workload.batch):
         last = min(first + workload.batch, workload.samples)
         found = peer.gather(handle, np.arange(first, last, dtype=np.int64))
@@ -109,6 +117,20 @@ def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
         if not _equal(
             found, workload, values[ends[0] : ends[-1]], ends - ends[0], workload.shapes[first:last]
         ):
+            raise ValueError(f"{workload.name}: samples from {first} on are not those that were written")
+
+
+def check_stream(peer: Peer, workload: Workload, handle: Any) -> None:
+    """Read all samples as they are stored, of a system that gathers none, and compare them with the truth.
+
+    Raises:
+        Cannot: It does not stream either.
+        ValueError: They are not all samples in order, every byte.
+    """
+    each = optional(peer, "samples")(handle, seed=0, shuffled=False)
+    for first in range(0, workload.samples, workload.batch):
+        numbers = list(range(first, min(first + workload.batch, workload.samples)))
+        if list(workload.check(list(islice(each, len(numbers))))) != numbers:
             raise ValueError(f"{workload.name}: samples from {first} on are not those that were written")
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -94,3 +94,10 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     reader = pa.ipc.open_file(pa.memory_map(str(folder / "samples.arrow")))
     found: dict[str, list[Any]] = reader.read_all().drop_columns([columns.NAME]).to_pydict()
     return found
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)

@@ -10,7 +10,7 @@ import hdf5plugin
 import numpy as np
 
 from benchmarks import loops
-from benchmarks.peer import About, Array, Cannot, Numbers, Row
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
 ABOUT = About(
@@ -150,3 +150,10 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     """The other datasets."""
     with h5py.File(folder / "samples.h5", "r") as file:
         return {"number": file["number"][:].tolist(), "label": file["label"].asstr()[:].tolist()}
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)

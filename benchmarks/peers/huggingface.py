@@ -17,7 +17,8 @@ ABOUT = About(
     "datasets pyarrow",
     "`Dataset.from_file` in the format `arrow`, `ds[numbers]`, chunks combined; the loop is permutations and "
     "that, alone, with a thread or in torch's DataLoader, or `shuffle` and `iter`; no checksums",
-    "`ArrowWriter.write_table` of 4 MiB at once; no checksums, no digests, no syncs",
+    "`ArrowWriter.write_table` of 4 MiB at once, `write` of rows with metadata; workers by `from_generator`; "
+    "no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"threads": 1}, {"workers": 1}, {"workers": 2}, {"by": "shuffle"}],

@@ -8,7 +8,7 @@ import lance
 import pyarrow as pa
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -78,3 +78,10 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     table = lance.dataset(folder / "samples.lance").to_table(["number", "label"])
     found: dict[str, list[Any]] = table.to_pydict()
     return found
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)

@@ -20,7 +20,8 @@ ABOUT = About(
     "mosaicml-streaming",
     "`StreamingDataset` of a local folder; `dataset[number]` in a loop; torch's DataLoader over it, shuffled "
     "by its default; a sample is bytes, which are joined; no checksums",
-    "`MDSWriter`; a sample is bytes, one whose shape differs an ndarray; no checksums, no digests, no syncs",
+    "`MDSWriter`; a sample is bytes, one whose shape differs an ndarray; workers by a pool of processes and "
+    "`merge_index`; no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}],
@@ -121,7 +122,7 @@ def _part(workload: Workload, source: Source, folder: Path, numbers: range) -> N
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """As its guide has it: a pool of processes writes parts in folders, and `merge_index` makes one of them."""
+    """As its guide has it: a pool writes parts in folders of their own, and `merge_index` joins them."""
     if not workers:
         write(workload, map(source.__getitem__, range(len(source))), folder)
         return

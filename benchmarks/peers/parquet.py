@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import columns, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -110,3 +110,10 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
     table = pq.read_table(folder / "samples.parquet", columns=["number", "label"])
     found: dict[str, list[Any]] = table.to_pydict()
     return found
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)

@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import webdataset
 
 from benchmarks import loops, records, streams
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
@@ -24,6 +25,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 SHARDS, BUFFER = 16, 1000
+MOST_ROWS = 100_000
 
 
 class Opened(NamedTuple):
@@ -38,11 +40,15 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     if workload.codec != "raw":
         raise Cannot("no zstd")
     shaped = workload.ragged and workload.ndim > 1
-    pattern, most = str(folder / "%04d.tar"), -(-workload.samples // SHARDS)
-    with webdataset.ShardWriter(pattern, maxcount=most, maxsize=1 << 40, verbose=0) as writer:
+    with _shards(workload, folder) as writer:
         for number, sample in enumerate(samples):
             content = {"npy": sample} if shaped else {"bin": sample.tobytes()}
             writer.write({"__key__": f"{number:09}", **content})
+
+
+def _shards(workload: Workload, folder: Path) -> Any:
+    pattern, most = str(folder / "%04d.tar"), -(-workload.samples // SHARDS)
+    return webdataset.ShardWriter(pattern, maxcount=most, maxsize=1 << 40, verbose=0)
 
 
 def open(workload: Workload, folder: Path) -> Opened:
@@ -84,4 +90,28 @@ def loop(
 def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
     """Its pipeline without `batched`."""
     for sample in _pipeline(handle, seed, shuffled).repeat():
-        yield records.one(handle.workload, sample["bin"])
+        content = _content(sample)
+        yield content if isinstance(content, np.ndarray) else records.one(handle.workload, content)
+
+
+def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
+    """Metadata are a member of their own, JSON."""
+    if workload.samples > MOST_ROWS:
+        raise Cannot(f"of more than {MOST_ROWS:,} rows, two members of tar each take minutes to write")
+    with _shards(workload, folder) as writer:
+        for number, (sample, metadata) in enumerate(rows):
+            writer.write({"__key__": f"{number:09}", "bin": sample.tobytes(), "json": metadata})
+
+
+def metadata(folder: Path) -> dict[str, list[Any]]:
+    """Those of each sample, in order."""
+    shards = sorted(map(str, folder.glob("*.tar")))
+    rows = [sample["json"] for sample in webdataset.WebDataset(shards, shardshuffle=False).decode()]
+    return {name: [row[name] for row in rows] for name in ("number", "label")}
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are for its callers to make."""
+    if workers:
+        raise Cannot("no processes")
+    write(workload, map(source.__getitem__, range(len(source))), folder)
