@@ -27,6 +27,11 @@ def schema(workload: Workload, metadata: dict[str, str] | None = None) -> Any:
     return pa.schema([pa.field(NAME, kind, nullable=False, metadata=metadata)])
 
 
+def rows(workload: Workload, bytes_at_once: int) -> int:
+    """How many samples have about so many bytes, one at least."""
+    return max(1, bytes_at_once * workload.samples // workload.bytes)
+
+
 def record_batches(
     workload: Workload, samples: Iterable[Array], folder: Path, rows: int, schema: Any
 ) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from benchmarks import columns, loops, records
+from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -14,7 +15,7 @@ ABOUT = About(
     "pyarrow",
     "a mapped file: `take` of a binary column in one record batch or, what compressed ones need, `get_batch` "
     "of one for each sample; it has no loader: permutations and that, alone, with threads or in torch's "
-    "DataLoader; no checksums",
+    "DataLoader; single samples by index, as bytes of Python; no checksums",
     "`RecordBatchFileWriter`, a record batch for all samples or for each; no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
@@ -79,6 +80,16 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("arrow_ipc", handle, batch, **config)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """A value of the column, or of its record batch, after another."""
+    for number in one_by_one(handle.workload.samples, seed, shuffled):
+        if handle.column is not None:
+            value = handle.column[number]
+        else:
+            value = handle.reader.get_batch(number).column(0)[0]
+        yield records.one(handle.workload, value.as_py())
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:

@@ -10,6 +10,7 @@ import hdf5plugin
 import numpy as np
 
 from benchmarks import loops
+from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
@@ -17,7 +18,7 @@ ABOUT = About(
     "h5py hdf5plugin",
     "`DatasetID.read` of a hyperslab each sample into the batch, one selection of all samples, or "
     "`read_direct_chunk`; it has no loader: permutations and that, alone or in torch's DataLoader; its lock "
-    "makes threads useless; no checksums",
+    "makes threads useless; single samples by `dataset[number]`; no checksums",
     "one dataset, contiguous or in chunks, assigned in slices of 4 MiB; zstd by hdf5plugin's filter; no "
     "checksums, no digests, no syncs",
 )
@@ -129,6 +130,15 @@ def _packed(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """It brings none."""
     return loops.stored("hdf5", handle, batch, opened={"by": handle.by}, **config)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """`dataset[number]`, or the slice of all elements that a ragged one is."""
+    if handle.by != "hyperslabs":
+        raise Cannot(f"by {handle.by} is for batches")
+    workload, data, offsets = handle.workload, handle.data, handle.offsets.tolist()
+    for number in one_by_one(workload.samples, seed, shuffled):
+        yield data[offsets[number] : offsets[number + 1]] if workload.ragged else data[number]
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:

@@ -16,7 +16,8 @@ from benchmarks.workload import Batch, Workload
 ABOUT = About(
     "datasets pyarrow",
     "`Dataset.from_file` in the format `arrow`, `ds[numbers]`, chunks combined; the loop is permutations and "
-    "that, alone, with a thread or in torch's DataLoader, or `shuffle` and `iter`; no checksums",
+    "that, alone, with a thread or in torch's DataLoader, or `shuffle` and `iter`; single samples by `for "
+    "row in ds`, whose values are bytes of Python; no checksums",
     "`ArrowWriter.write_table` of 4 MiB at once, `write` of rows with metadata; workers by `from_generator`; "
     "no checksums, no digests, no syncs",
 )
@@ -48,7 +49,7 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     if workload.codec != "raw":
         raise Cannot("no codec")
     schema, features = columns.schema(workload), _features(workload)
-    rows = max(1, AT_ONCE * workload.samples // workload.bytes)
+    rows = columns.rows(workload, AT_ONCE)
     with ArrowWriter(features=features, path=str(folder / "samples.arrow")) as writer:
         for batch in columns.record_batches(workload, samples, folder, rows, schema):
             writer.write_table(pa.Table.from_batches([batch]).cast(features.arrow_schema))
@@ -100,6 +101,14 @@ def _shuffled(handle: Opened, batch: int, seed: int, transform: Transform | None
         for table in shuffled.iter(batch, drop_last_batch=True):
             found = _batch(handle, table, np.empty(0, np.int64))
             yield found if transform is None else transform(found)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """Its rows, pass after pass, in the format of Python's objects, as a value is bytes."""
+    dataset, rng = handle.dataset.with_format(None), np.random.default_rng(seed)
+    while True:
+        for row in dataset.shuffle(generator=rng, keep_in_memory=True) if shuffled else dataset:
+            yield records.one(handle.workload, row[columns.NAME])
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:

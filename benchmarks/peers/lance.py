@@ -14,13 +14,15 @@ from benchmarks.workload import LEVEL, Batch, Workload
 ABOUT = About(
     "pylance",
     "`take` of a binary column; the loop is permutations and that, alone, with threads or in torch's "
-    "DataLoader, as its own `SafeLanceDataset` does with Python's objects; no checksums",
+    "DataLoader, as its own `SafeLanceDataset` does with Python's objects; single samples by `to_batches`; "
+    "no checksums",
     "`write_dataset` of record batches of 4 MiB, without compression or with its zstd; no checksums, no "
     "digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"version": "2.0"}, {"version": "2.2"}],
     "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
+    "samples": [{"mib": 1}, {"mib": 4}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 AT_ONCE = 4 << 20
@@ -43,7 +45,7 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, version: s
     if workload.codec != "raw":
         codec["lance-encoding:compression-level"] = str(LEVEL)
     schema = columns.schema(workload, codec)
-    rows = max(1, AT_ONCE * workload.samples // workload.bytes)
+    rows = columns.rows(workload, AT_ONCE)
     batches = columns.record_batches(workload, samples, folder, rows, schema)
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     lance.write_dataset(reader, folder / "samples.lance", data_storage_version=version)
@@ -64,6 +66,16 @@ def gather(handle: Opened, numbers: Numbers) -> Batch:
 def loop(handle: Opened, batch: int, **config: Any) -> Iterator[Batch]:
     """Its own gives whole scans or Python's objects: permutations of `take`."""
     return loops.stored("lance", handle, batch, **config)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool, mib: int = 4) -> Iterator[Array]:
+    """The rows of its scan, pass after pass, in record batches of so many MiB."""
+    if shuffled:
+        raise Cannot("scans in order only")
+    rows = columns.rows(handle.workload, mib << 20)
+    while True:
+        for batch in handle.dataset.to_batches(batch_size=rows):
+            yield from columns.batch_of(handle.workload, batch.column(0))
 
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:

@@ -12,13 +12,14 @@ from loaderx import Loader
 from loaderx.sampler import Sampler
 from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
+from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "loaderx",
     reads="`Dense` or `Ragged` store, `__getitems__`; `Loader` over a cyclic `Sampler`, with transforms in "
-    "its threads; by DLPack without a copy; no checksums",
+    "its threads; single samples by `store[number]`; by DLPack without a copy; no checksums",
     writes="`append` of 4 MiB at once, with zstd 64: faster than other sizes and than all at once; single "
     "samples are stacked or packed to as much; a thread a core, which is its own choice; metadata are stores "
     "of their own; no checksums, no digests, no syncs",
@@ -108,6 +109,13 @@ def loop(
     streams = {"x": [store.store]}
     with Loader(streams, sampler, workers=workers, prefetch=prefetch, transform=made) as loader:
         yield from loader
+
+
+def samples(store: Store, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """`store[number]`, which gives a ragged one as a batch of one."""
+    for number in one_by_one(len(store.store), seed, shuffled):
+        found = _numpy(store.store[number], store.form)
+        yield found if isinstance(found, np.ndarray) else next(iter(found))
 
 
 def draw(

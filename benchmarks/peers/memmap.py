@@ -88,13 +88,17 @@ def loop(
 
 def samples(mapped: Mapped, *, seed: int, shuffled: bool) -> Iterator[Array]:
     """A copy of each row or slice."""
-    values, offsets, shapes = mapped.values, mapped.offsets, mapped.shapes
     for number in one_by_one(len(mapped), seed, shuffled):
-        if offsets is None:
-            yield values[number].copy()
-        else:
-            vector = values[offsets[number] : offsets[number + 1]].copy()
-            yield vector if shapes is None else vector.reshape(shapes[number])
+        yield one(mapped, number)
+
+
+def one(mapped: Mapped, number: int) -> Array:
+    """A copy of the row or slice that this sample is."""
+    if mapped.offsets is None:
+        row: Array = mapped.values[number].copy()
+        return row
+    vector = mapped.values[mapped.offsets[number] : mapped.offsets[number + 1]].copy()
+    return vector if mapped.shapes is None else vector.reshape(mapped.shapes[number])
 
 
 def draw(

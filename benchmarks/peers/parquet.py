@@ -15,7 +15,8 @@ from benchmarks.workload import LEVEL, Batch, Workload
 ABOUT = About(
     "pyarrow",
     "a mapped file: `read_row_groups` of those that hold the samples, and `take`; the loop reads row groups "
-    "in random order, some batches' worth at once, and shuffles their rows; no checksums",
+    "in random order, some batches' worth at once, and shuffles their rows; single samples by "
+    "`iter_batches`; no checksums",
     "`ParquetWriter`, plain pages, no statistics, row groups of so many KiB; no checksums, no digests, no "
     "syncs",
 )
@@ -23,6 +24,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"kib": 16}, {"kib": 128}, {"kib": 1024}],
     "open": [{"threads": False}, {"threads": True}],
     "loop": [{"batches": 4}, {"batches": 16}],
+    "samples": [{"mib": 1}, {"mib": 4}],
 }
 PLAIN: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
 
@@ -90,6 +92,16 @@ def loop(
                 some = places[start : start + batch]
                 found = _batch(handle, column, some, numbers[some])
                 yield found if transform is None else transform(found)
+
+
+def samples(handle: Opened, *, seed: int, shuffled: bool, mib: int = 1) -> Iterator[Array]:
+    """The rows of its record batches, each of so many MiB."""
+    if shuffled:
+        raise Cannot("iterates in order only")
+    rows = columns.rows(handle.workload, mib << 20)
+    while True:
+        for batch in handle.file.iter_batches(rows, use_threads=handle.threads):
+            yield from columns.batch_of(handle.workload, batch.column(0))
 
 
 def _numbers(handle: Opened, groups: Numbers) -> Numbers:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from benchmarks.loops import Permutations
-from benchmarks.peer import About, Cannot, Numbers, Transform
+from benchmarks.loops import Permutations, one_by_one
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
 from benchmarks.peers import memmap
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
@@ -18,7 +18,7 @@ ABOUT = About(
     "torch",
     reads="`DataLoader` over the file of memmap; `__getitems__` makes a whole batch, by NumPy's indexing or "
     "`index_select`; the batch sampler has no end, so that no epoch interrupts; workers send their batches "
-    "through shared memory; `pin_memory` off; no checks",
+    "through shared memory; single samples by the same with `batch_size=None`; `pin_memory` off; no checks",
     writes="the file of memmap",
 )
 METHODS = ("fork", "spawn", "forkserver")
@@ -38,6 +38,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         *({"workers": count, "method": METHODS[0]} for count in (1, 2, 4)),
         *({"workers": 2, "method": method} for method in METHODS[1:]),
     ],
+    "samples": [{"workers": 0}, {"workers": 2}],
     "draw": [{"ahead": 1}, {"ahead": 4096}],
 }
 write = memmap.write
@@ -69,6 +70,9 @@ class Rows(Dataset[Any]):
         taken = self.rows.index_select(0, torch.from_numpy(numbers)).numpy()
         values = self.mapped.values
         return taken.view(values.dtype).reshape(len(numbers), *values.shape[1:])
+
+    def __getitem__(self, number: int) -> torch.Tensor:
+        return torch.from_numpy(memmap.one(self.mapped, number))
 
     def __getitems__(self, numbers: Numbers) -> Any:
         batch: Batch = self.batch(numbers)
@@ -128,6 +132,23 @@ def loop(
             yield [sample.numpy() for sample in made]
         else:
             yield _formed(Packed(*(part.numpy() for part in made)), rows.mapped.form)
+
+
+def samples(rows: Rows, *, seed: int, shuffled: bool, workers: int = 0) -> Iterator[Array]:
+    """Its loader without batches."""
+    if rows.by == "index_select":
+        raise Cannot("index_select is for batches")
+    numbers: Any = one_by_one(len(rows), seed, shuffled)
+    loader = DataLoader(
+        rows,
+        batch_size=None,
+        sampler=numbers,
+        collate_fn=_as_it_is,
+        num_workers=workers,
+        multiprocessing_context=METHODS[0] if workers else None,
+    )
+    for sample in loader:
+        yield sample.numpy()
 
 
 def draw(
