@@ -16,8 +16,9 @@ ABOUT = About(
     "litdata",
     "`StreamingDataset` of a local folder, which it maps; `dataset[number]` in a loop; its "
     "`StreamingDataLoader`, shuffled; a sample is bytes, which are joined; no checksums",
-    "`Cache`, which `optimize` writes with; a sample is bytes, one whose shape differs an array; workers by "
-    "`optimize`, forked, in order; no checksums, no digests, no syncs",
+    "`Cache`, which `optimize` writes with and which holds a chunk, 64 MiB unless the layout says otherwise, "
+    "until it is full; a sample is bytes, one whose shape differs an array; workers by `optimize`, forked, "
+    "in order; no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}],

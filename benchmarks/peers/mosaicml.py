@@ -20,8 +20,9 @@ ABOUT = About(
     "mosaicml-streaming",
     "`StreamingDataset` of a local folder; `dataset[number]` in a loop; torch's DataLoader over it, shuffled "
     "by its default; a sample is bytes, which are joined; no checksums",
-    "`MDSWriter`; a sample is bytes, one whose shape differs an ndarray; workers by a pool of processes and "
-    "`merge_index`; no checksums, no digests, no syncs",
+    "`MDSWriter`, which holds a shard, 64 MiB unless the layout says otherwise, until it is full; a sample "
+    "is bytes, one whose shape differs an ndarray; workers by a forked pool and `merge_index`; no checksums, "
+    "no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}],

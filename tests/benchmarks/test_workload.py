@@ -3,14 +3,14 @@
 import pickle
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from benchmarks import stamp
 from benchmarks.content import Content, Crops, Slices
-from benchmarks.peer import Peer, check
+from benchmarks.peer import Cannot, Peer, check, check_stream
 from benchmarks.peers import memmap
 from benchmarks.workload import Packed, Workload, elements
 from benchmarks.workloads import WORKLOADS
@@ -104,4 +104,24 @@ def test_a_store_with_a_wrong_bit_is_found(workload: Workload, tmp_path: Path) -
     content[-1] ^= 1
     (tmp_path / "values").write_bytes(content)
     with pytest.raises(ValueError, match="not those that were written"):
+        check(cast(Peer, memmap), workload, tmp_path, elements(workload.batches(100)))
+
+
+@pytest.mark.parametrize("workload", [DENSE, TOKENS], ids=lambda each: each.name)
+def test_what_is_only_streamed_is_compared_to_the_last_bit(
+    workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gather(*_: Any) -> None:
+        raise Cannot("streams only")
+
+    monkeypatch.setattr(memmap, "gather", gather)
+    memmap.write(workload, workload.all(), tmp_path)
+    check(cast(Peer, memmap), workload, tmp_path, elements(workload.batches(100)))
+    fewer = replace(workload, samples=workload.samples - 1)
+    with pytest.raises(ValueError, match=r"not those that were written|not that sample"):
+        check_stream(cast(Peer, memmap), workload, memmap.open(fewer, tmp_path))
+    content = bytearray((tmp_path / "values").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "values").write_bytes(content)
+    with pytest.raises(ValueError, match="not that sample"):
         check(cast(Peer, memmap), workload, tmp_path, elements(workload.batches(100)))
