@@ -58,7 +58,9 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
 
 def open(workload: Workload, folder: Path) -> Opened:
     """Map the files, of which a build by processes has several; nothing asks the hub for local ones."""
-    dataset = _dataset(folder).select_columns(columns.NAME).with_format("arrow")
+    dataset = _dataset(folder).with_format("arrow")
+    if dataset.num_columns > 1:
+        dataset = dataset.select_columns(columns.NAME)
     return Opened(workload, folder, dataset, records.shapes(folder))
 
 
