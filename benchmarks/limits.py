@@ -1,4 +1,4 @@
-"""What the machine does for plain C: limits.c, compiled where it runs, and the libzstd that is there.
+"""What the machine does for plain C: limits.c, compiled where it runs, and each libzstd that is there.
 
 It is told where records lie in a file, and copies or decodes them into a buffer that is used again and again,
 in huge pages where the machine grants them; the first cache lines of the records that follow are asked for
@@ -22,6 +22,10 @@ from benchmarks.compiled import NoCompiler, compiled
 _SOURCE = Path(__file__).with_name("limits.c")
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
+
+BROUGHT, OWN = "libzstd of python-zstandard", "libzstd of the system"
+LIBZSTD = BROUGHT, OWN
+"""Which is faster depends on their versions, and on whether they were built with their assembly."""
 
 
 class NoLimits(Exception):
@@ -102,29 +106,25 @@ class Pages:
 
 
 class Decoder:
-    """A context of libzstd, of one thread, with its dictionary prepared once."""
+    """A context of one of `LIBZSTD`, of one thread, with its dictionary prepared once."""
 
-    def __init__(self, dictionary: bytes | None) -> None:
-        library = libzstd()
+    def __init__(self, which: str, dictionary: bytes | None) -> None:
+        library = libzstd(which)
         prepared = library.ZSTD_createDDict(dictionary, len(dictionary)) if dictionary else None
         function = ctypes.cast(library.ZSTD_decompress_usingDDict, _POINTER)
         self.arguments = function, library.ZSTD_createDCtx(), prepared
 
 
 @cache
-def libzstd() -> Any:
-    """The one that python-zstandard brings, else the system's.
+def libzstd(which: str) -> Any:
+    """One of `LIBZSTD`.
 
     Raises:
-        NoLimits: There is none.
+        NoLimits: It is not there.
     """
-    spec = find_spec("zstandard")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    # Its module for cffi shows all of libzstd, and is not imported here: it is a library like any other.
-    brought = [str(file) for folder in folders for file in Path(folder).glob("_cffi*.so")]
-    for name in [*brought, ctypes.util.find_library("zstd")]:
+    for path in _brought() if which == BROUGHT else [ctypes.util.find_library("zstd")]:
         try:
-            library = ctypes.CDLL(name) if name else None
+            library = ctypes.CDLL(path) if path else None
             if library and library.ZSTD_decompress_usingDDict:
                 library.ZSTD_createDCtx.restype = _POINTER
                 library.ZSTD_createDDict.restype = _POINTER
@@ -133,7 +133,24 @@ def libzstd() -> Any:
                 return library
         except (OSError, AttributeError):
             continue
-    raise NoLimits("no libzstd with a C interface")
+    raise NoLimits(f"no {which} with a C interface")
+
+
+def _brought() -> list[str]:
+    # Its module for cffi shows all of libzstd, and is not imported here: it is a library like any other.
+    spec = find_spec("zstandard")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return [str(file) for folder in folders for file in Path(folder).glob("_cffi*.so")]
+
+
+def version(which: str) -> str:
+    """Of one of `LIBZSTD`.
+
+    Raises:
+        NoLimits: It is not there.
+    """
+    found: bytes = libzstd(which).ZSTD_versionString()
+    return found.decode()
 
 
 def streaming() -> str:

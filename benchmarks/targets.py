@@ -91,6 +91,7 @@ _OPENED = {"1e7": ours_by_theirs("size", "1e7-samples", "open", "dataset_rt")}
 _CHECKED = {case: _checksums(case) for case in ("images", *_ZSTD)}
 _FIRST = ("images", "records", "tokens")
 _COST = {work: growth("size", work, "1e4-samples", "1e7-samples") for work in ("gather", "loop")}
+_ALLOCATIONS = {case: own("overhead", case, "allocations") for case in ("batch-1", "tokens", "tokens-zstd")}
 
 # What, at most, of which unit, and its figures.
 _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
@@ -108,12 +109,7 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
     ("checksums of images and compressed records, part of the time of a gather", 10, "%", _CHECKED),
     ("Python's part of a batch of 1", 15, "us", {"": own("overhead", "batch-1", "batch", scale=1e6)}),
     ("state_dict", 20, "us", {"": own("overhead", "batch-1", "state_dict", scale=1e6)}),
-    (
-        "allocations of 4 KiB or more in steady state",
-        0,
-        "a batch",
-        {"": own("overhead", "batch-1", "allocations")},
-    ),
+    ("allocations and maps of 4 KiB or more in steady state", 0, "a batch", _ALLOCATIONS),
     ("permuted, 1e9 rows, seek by step", 1.1, "x", {"": part("overhead", "batch-1", "seek", "step")}),
     (
         "first batch of a fresh loader",

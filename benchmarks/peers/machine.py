@@ -9,29 +9,29 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.limits import Decoder, NoLimits, Pages, Records, streaming
+from benchmarks.limits import LIBZSTD, Decoder, NoLimits, Pages, Records, streaming
 from benchmarks.peer import About, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
 ABOUT = About(
     "zstandard",
     "compiled C: records copied out of the mapped file by stores that bypass the caches, or by memcpy, or "
-    "decoded by libzstd (python-zstandard's) with one context a thread and the dictionary prepared once; the "
-    "buffer is used again, in huge pages if the machine grants them; the loop is that in threads, a batch in "
-    "one; no checksums",
+    "decoded by libzstd, python-zstandard's or the system's, with one context a thread and the dictionary "
+    "prepared once; the buffer is used again, in huge pages if the machine grants them; the loop is that in "
+    "threads, a batch in one; no checksums",
     "one file of all records, zstd frames by python-zstandard; where they lie is kept beside it",
 )
 
 AT_ONCE = 1 << 20  # bytes that a call of the loop fills in, or one batch
 
-Way = Literal["bypass", "memcpy", "libzstd"]
+COPIES = "bypass", "memcpy"
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "open": [{"way": "bypass"}, {"way": "memcpy"}, {"way": "libzstd"}],
+    "open": [{"way": way} for way in (*COPIES, *LIBZSTD)],
     "loop": [{"threads": 1}, {"threads": len(os.sched_getaffinity(0))}],
 }
 
@@ -69,8 +69,8 @@ def _records(workload: Workload, folder: Path) -> Records:
 class Handle:
     """An open file."""
 
-    def __init__(self, workload: Workload, folder: Path, way: Way) -> None:
-        if (way == "libzstd") == (workload.codec == "raw"):
+    def __init__(self, workload: Workload, folder: Path, way: str) -> None:
+        if (way in LIBZSTD) == (workload.codec == "raw"):
             raise Cannot("nothing to decode" if workload.codec == "raw" else "a copy is no decoding")
         self.workload, self.way = workload, way
         self.records = _records(workload, folder)
@@ -95,7 +95,7 @@ class Desk:
     def __init__(self, handle: Handle, count: int) -> None:
         self.records, self.workload, self.way = handle.records, handle.workload, handle.way
         self.pages = Pages(handle.records, count)
-        self.decoder = Decoder(handle.dictionary) if handle.way == "libzstd" else None
+        self.decoder = Decoder(handle.way, handle.dictionary) if handle.way in LIBZSTD else None
 
     def fill(self, numbers: Numbers) -> "Desk":
         """One call."""
@@ -116,9 +116,9 @@ class Desk:
         return packed if workload.form == "packed" else list(packed)
 
 
-def open(workload: Workload, folder: Path, *, way: Way | None = None) -> Handle:
+def open(workload: Workload, folder: Path, *, way: str | None = None) -> Handle:
     """Map the file."""
-    return Handle(workload, folder, way or ("memcpy" if workload.codec == "raw" else "libzstd"))
+    return Handle(workload, folder, way or ("memcpy" if workload.codec == "raw" else LIBZSTD[0]))
 
 
 def gather(handle: Handle, numbers: Numbers) -> Batch:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import table
+from benchmarks import limits, table
 from benchmarks.peer import Cannot, Numbers
 from benchmarks.peers import MACHINE, machine
 from benchmarks.store import sized, uniform
@@ -27,11 +27,7 @@ SMOKE = ("tokens-zstd",)
 MOST_ROUNDS = 100
 PIECE = 1 << 20
 
-_WAYS: dict[machine.Way, str] = {
-    "bypass": "copy by stores that bypass the caches",
-    "memcpy": "copy by memcpy",
-    "libzstd": "libzstd",
-}
+_COPIES = {"bypass": "copy by stores that bypass the caches", "memcpy": "copy by memcpy"}
 _READ = "read of the file, in order"
 
 
@@ -52,12 +48,13 @@ def prepare(job: Job) -> Tried:
 
 def _handles(workload: Workload, folder: Path) -> dict[str, machine.Handle]:
     handles = {}
-    for way, title in _WAYS.items():
+    for way in (*machine.COPIES, *limits.LIBZSTD):
         try:
-            handles[title] = machine.open(workload, folder, way=way)
-            handles[title].touch()
+            handle = machine.open(workload, folder, way=way)
         except Cannot:
             continue
+        handle.touch()
+        handles[_COPIES.get(way) or f"{way}, {limits.version(way)}"] = handle
     return handles
 
 
@@ -119,8 +116,9 @@ def report(results: Results, smoke: bool) -> list[str]:
     lines = [
         "## The machine",
         "",
-        "C and libzstd, into buffers that are used again, random batches out of a file in the page cache; a",
-        "thread has batches and a buffer of its own. MiB/s is what arrives there; nothing is checked.",
+        "C and each libzstd that is there, into buffers that are used again, random batches out of a file in",
+        "the page cache; a thread has batches and a buffer of its own. MiB/s is what arrives there; nothing",
+        "is checked.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]

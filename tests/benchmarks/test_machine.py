@@ -1,5 +1,6 @@
 """The machine's limits are of work that was done: what C copies and libzstd decodes is what was stored."""
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -16,8 +17,34 @@ from tests.benchmarks.test_workload import ALL, ARRAYS, DENSE, TOKENS
 ZSTD = [replace(each, codec=codec) for each in (TOKENS, ARRAYS) for codec in ("zstd", "zstd-dict")]
 
 
-def _ways(workload: Workload) -> list[machine.Way]:
-    return ["bypass", "memcpy"] if workload.codec == "raw" else ["libzstd"]
+def _ways(workload: Workload) -> list[str]:
+    return list(machine.COPIES) if workload.codec == "raw" else _libzstd()
+
+
+def _libzstd() -> list[str]:
+    found = []
+    for which in limits.LIBZSTD:
+        with suppress(limits.NoLimits):
+            limits.libzstd(which)
+            found.append(which)
+    return found
+
+
+def test_some_libzstd_is_there_and_tells_its_version() -> None:
+    assert _libzstd()
+    assert all(limits.version(which).startswith("1.") for which in _libzstd())
+
+
+def test_a_libzstd_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = replace(TOKENS, codec="zstd")
+    machine.write(workload, workload.all(), tmp_path)
+    monkeypatch.setattr(limits, "_brought", list)
+    limits.libzstd.cache_clear()
+    try:
+        with pytest.raises(Cannot, match="no libzstd of python-zstandard"):
+            machine.open(workload, tmp_path, way=limits.BROUGHT)
+    finally:
+        limits.libzstd.cache_clear()
 
 
 @pytest.mark.parametrize("workload", ALL + ZSTD, ids=lambda each: f"{each.name}-{each.codec}")
@@ -52,7 +79,7 @@ def test_a_frame_that_is_none_is_an_error(tmp_path: Path) -> None:
     records[:4] = b"none"
     (tmp_path / "records").write_bytes(records)
     with pytest.raises(ValueError, match="no zstd frame"):
-        machine.open(workload, tmp_path, way="libzstd")
+        machine.open(workload, tmp_path, way=_libzstd()[0])
 
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
