@@ -6,9 +6,9 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 from benchmarks import table
-from benchmarks.peers import FIRST
+from benchmarks.peers import FIRST, MACHINE
 from benchmarks.record import Record
-from benchmarks.sweep import FAILED
+from benchmarks.sweep import FAILED, UNMEASURED
 
 
 @dataclass
@@ -23,11 +23,11 @@ Value: TypeAlias = Callable[[Asked], float]
 
 
 class NotRun(Exception):
-    """The figure was not part of this run."""
+    """The figure was not part of this run, or was not to be had in it."""
 
 
 class NoRival(Exception):
-    """The other system cannot do it."""
+    """The other system says that it cannot do it."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,19 @@ class Target:
 
 
 def figure(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) -> float:
-    """A median.
+    """A median; raises what `rounds` raises."""
+    found = rounds(asked, suite, case, work, peer)
+    asked.uncertain |= bool(table.mark(found))
+    return median(found)
+
+
+def rounds(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) -> list[float]:
+    """The figures of all turns.
 
     Raises:
-        NotRun: The case or the system was not in this run, or this machine lacks what it needs.
-        NoRival: Another system cannot.
+        NotRun: The case or the system was not in this run, another system failed or took too long, or this
+            machine lacks what it needs.
+        NoRival: Another system says that it cannot.
         LookupError: There is none although there should be.
     """
     record = asked.record
@@ -101,13 +109,14 @@ def figure(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) ->
     if found is None and peer != FIRST:
         raise NotRun(f"{suite} {case} with {table.name(peer)}")
     if isinstance(found, str) and peer != FIRST:
+        if peer == MACHINE or UNMEASURED.match(found):
+            raise NotRun(f"{suite} {case} with {table.name(peer)}: {found}")
         raise NoRival(found)
     if isinstance(found, str) and not found.startswith(FAILED):
         raise NotRun(found)
     if not found or isinstance(found, str):
         raise LookupError(f"{suite} {case}: there is no figure of {peer} for {work}: {found}")
-    asked.uncertain |= bool(table.mark(found))
-    return median(found)
+    return found
 
 
 def ours_by_theirs(suite: str, case: str, work: str, theirs: str) -> Value:

@@ -1,5 +1,6 @@
 """Every system at its best: its settings are tried, all are printed, and the fastest is used."""
 
+import re
 import signal
 import sys
 import traceback
@@ -13,6 +14,9 @@ from benchmarks.suite import Job, Setting
 
 FAILED = "failed: "
 """Begins the reason of a figure that is not there although it should be."""
+
+UNMEASURED = re.compile(rf"{FAILED}|not within |no answer within |would take |\d+ pages of its files ")
+"""Begins a reason that is not that a system cannot: it failed, took too long, or was not kept in memory."""
 
 TRIAL = 0.2
 """Seconds that a setting is timed for, at least, after a warm-up that is as long; see `trial`."""
@@ -100,11 +104,16 @@ def failure(error: BaseException) -> str:
 
 
 def best(attempts: Iterable[tuple[Setting, float | str]]) -> Setting | str:
-    """The fastest setting; where none has a rate, the first reason."""
+    """The fastest setting; where none has a rate, the reason."""
     rated = [(rate, setting) for setting, rate in attempts if not isinstance(rate, str)]
     if rated:
         return max(rated, key=lambda each: each[0])[1]
-    return next(reason for _, reason in attempts if isinstance(reason, str))
+    return gravest(reason for _, reason in attempts if isinstance(reason, str))
+
+
+def gravest(reasons: Iterable[str]) -> str:
+    """The first that is not what the system cannot do, if there is one; else the first."""
+    return min(reasons, key=lambda reason: not UNMEASURED.match(reason))
 
 
 def told(setting: Setting) -> str:

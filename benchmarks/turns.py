@@ -58,7 +58,7 @@ def taken(
         jobs[peer] = replace(jobs[peer], settings=best)
         reasons = [setting for setting in best.values() if isinstance(setting, str)]
         if reasons and len(reasons) == len(best):
-            absent[peer] = reasons[0]  # it can do nothing of all that it was asked for
+            absent[peer] = sweep.gravest(reasons)  # it can do nothing of all that it was asked for
     there = [peer for peer in peers if peer not in absent]
     if not plan.smoke:
         rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS)

@@ -1,5 +1,6 @@
 """What parts of DSRT cost, beside itself without them: checksums, and the loader around the gather."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from statistics import median
@@ -21,6 +22,9 @@ FEW: tuple[str, ...] = ()
 SMOKE = ("tokens-zstd-dict",)
 MOST_ROUNDS = 25
 THREADS = 2
+
+STEADY = 5
+"""Points of a hundred that the turns' costs of checksums may be apart, without a mark."""
 
 _PIECES = 10  # of the time of a figure, in turns with the one it is compared with
 _LOADER, _GATHERS = f"loader, {THREADS} threads", f"gather, {THREADS} threads"
@@ -77,6 +81,16 @@ def _on_threads(population: Any, store: Store, seconds: float) -> float:
         return sum(threads.map(gather, range(THREADS)))
 
 
+def checksums(verified: Sequence[float], unverified: Sequence[float]) -> list[float]:
+    """What they take of the time of a gather, in percent: by turn, each of which has both rates."""
+    return [100 * (1 - checked / bare) for checked, bare in zip(verified, unverified, strict=True)]
+
+
+def mark(parts: Sequence[float]) -> str:
+    """`~` before such percentages that differ too much, or are too few."""
+    return "~" * (len(parts) < table.FEWEST or max(parts) - min(parts) > STEADY)
+
+
 def report(results: Results, smoke: bool) -> list[str]:
     """A table of all."""
     columns = "gather", "unverified", "checksums, %", _LOADER, _GATHERS, "loader by gather"
@@ -84,7 +98,10 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Parts of DSRT",
         "",
         "A gather with `verify=False` beside the gather as it is, and the loader beside the bare gather,",
-        f"both on {THREADS} threads. Samples a second.",
+        f"both on {THREADS} threads. Samples a second. What checksums take of the time is a percentage of",
+        "each turn, which has both gathers in pieces, one after another, and the median of these; `~` is",
+        f"before it where they are more than {STEADY} points apart, or fewer than {table.FEWEST}. Below 0 it",
+        "is noise: what checksums take is less than can be told.",
         "",
         *table.head("case", *columns, words=1),
     ]
@@ -92,11 +109,11 @@ def report(results: Results, smoke: bool) -> list[str]:
         found = {work: systems[FIRST] for work, systems in figures.items()}
         rates = {work: each for work, each in found.items() if not isinstance(each, str)}
         if not rates:
-            lines.append(table.row([case, *map(str, found.values()), *[""] * 6]))
+            lines.append(table.row([case, str(next(iter(found.values()))), *[""] * 5]))
             continue
         cells = [table.count(rates[work]) for work in ("verified", "unverified", _LOADER, _GATHERS)]
-        checked, bare = rates["verified"], rates["unverified"]
-        cells.insert(2, f"{table.mark(checked, bare)}{100 * (1 - median(checked) / median(bare)):.1f}")
+        parts = checksums(rates["verified"], rates["unverified"])
+        cells.insert(2, f"{mark(parts)}{median(parts):.1f}")
         cells.append(table.ratio(rates[_LOADER], rates[_GATHERS]))
         lines.append(table.row([sized(CASES, case, smoke).heading, *cells]))
     return lines

@@ -99,8 +99,8 @@ def report(results: Results, smoke: bool) -> list[str]:
         "",
         "*Its own way* is how a system reads single samples without batches that anyone sees: shuffled, or",
         "from the first sample to the last. *Rows of its loader's batches* are the samples of a shuffled",
-        "loader, batch after batch. The picture and the target of iteration by samples have the faster of a",
-        "system's two shuffled ways in each turn; the target of iteration as stored has its own way.",
+        "loader, batch after batch. The picture has the faster of a system's two shuffled ways in each turn.",
+        "Of the targets one has that, *its faster way*, one its own way shuffled, and one that as stored.",
         "",
         *table.head("case", "order", "system", "samples/s", "spread", "x DSRT", words=3),
     ]

@@ -55,6 +55,13 @@ def test_the_fastest_setting_on_the_first_layout_is_tried_on_the_others() -> Non
     assert sweep.best(found) == ways[2] | C
 
 
+def test_a_failure_is_the_reason_before_what_a_setting_cannot() -> None:
+    cannot, failed, late = (A, "no codec"), (B, "failed: it broke"), (C, "not within 60 s")
+    assert sweep.best([cannot, failed, late]) == "failed: it broke"
+    assert sweep.best([cannot, late]) == "not within 60 s"
+    assert sweep.best([cannot, (B, "no batches")]) == "no codec"
+
+
 def test_batches_that_were_queued_before_the_clock_began_are_not_counted() -> None:
     def batches() -> Iterator[int]:
         for number in range(100):

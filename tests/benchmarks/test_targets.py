@@ -2,7 +2,9 @@ import pytest
 
 from benchmarks.answers import Target, growth, ours_by_theirs, own
 from benchmarks.record import Record
-from benchmarks.targets import TARGETS, report
+from benchmarks.suite import Figures
+from benchmarks.suites import engine
+from benchmarks.targets import TARGETS, _checksums, report
 
 
 def record(figures: dict[str, dict[str, list[float] | str]], smoke: bool = False) -> Record:
@@ -39,7 +41,56 @@ def test_what_was_not_measured_is_not_run_and_says_what() -> None:
 
 def test_a_rival_that_cannot_is_left_out() -> None:
     found = record({"gather": {"dsrt": [1.0], "loaderx": "no codec"}})
-    assert Target("", 1, {"images": BESIDE}).answer(found).state == "not run"
+    values = {"images": BESIDE, "ours": own("read", "images", "gather")}
+    assert Target("", 1, values).answer(found).state == "met"
+    answer = Target("", 1, {"images": BESIDE}).answer(found)
+    assert (answer.state, answer.figure) == ("not run", "no other system can")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "failed: it broke",
+        "failed: no answer within 120 s",
+        "not within 60 s",
+        "would take 1,200 s and 3.0 GB to write",
+        "12 pages of its files do not stay in memory",
+    ],
+)
+def test_a_rival_that_failed_or_took_too_long_leaves_the_target_not_run(reason: str) -> None:
+    found = record({"gather": {"dsrt": [1.0], "loaderx": reason}})
+    values = {"images": BESIDE, "ours": own("read", "images", "gather")}
+    answer = Target("", 1, values).answer(found)
+    assert answer.state == "not run"
+    assert f"read images with loaderx: {reason}" in answer.figure
+
+
+def test_what_the_machine_has_no_figure_of_is_not_run_and_never_left_out() -> None:
+    found = record({"gather": {"dsrt": [1.0], "machine": "no C compiler: cc"}})
+    found.systems["machine"] = found.systems["dsrt"]
+    answer = Target("", 1, {"": ours_by_theirs("read", "images", "gather", "machine")}).answer(found)
+    assert (answer.state, answer.figure) == ("not run", "read images with machine: no C compiler: cc")
+
+
+@pytest.mark.parametrize(
+    ("verified", "unverified", "mark", "shown"),
+    [
+        # A turn that is slow in both is no reason to doubt what the two differ by.
+        ([90.0, 45.0, 91.0], [100.0, 50.0, 100.0], "", "10 %"),
+        ([90.0, 45.0, 96.0], [100.0, 50.0, 100.0], "~", "10 %"),
+        ([90.0, 90.0], [100.0, 100.0], "~", "10 %"),
+        ([102.0, 102.0, 102.0], [100.0, 100.0, 100.0], "", "-2 %"),
+    ],
+)
+def test_checksums_are_a_percentage_of_each_turn(
+    verified: list[float], unverified: list[float], mark: str, shown: str
+) -> None:
+    figures: Figures = {"verified": {"dsrt": verified}, "unverified": {"dsrt": unverified}}
+    found = record({})
+    found.results["engine"] = {"images": figures}
+    answer = Target("", 10, {"": _checksums("images")}, at_most=True, unit="%").answer(found)
+    assert (answer.state, answer.mark, answer.figure) == ("met", mark, mark + shown)
+    assert engine.mark(engine.checksums(verified, unverified)) == mark
 
 
 @pytest.mark.parametrize("ours", ["failed: it broke", None])
