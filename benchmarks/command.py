@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from benchmarks.peers import ALL, QUICK
 from benchmarks.suites import SUITES
 
+ROUNDS, SECONDS = 5, 1.0
+"""Turns of every system, and seconds of each figure of a turn, in a full run."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,7 +77,7 @@ def plan(arguments: list[str]) -> Plan:
             parser.error(f"--{name} {value}: expected more than 0")
     if options.cores:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
-    rounds, seconds = (5, 1.0) if full else (3, 0.3)
+    rounds, seconds = (ROUNDS, SECONDS) if full else (3, 0.3)
     if options.smoke:
         rounds, seconds = 1, 0.05
     return Plan(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from benchmarks import table
-from benchmarks.peers import ALL
-from benchmarks.record import Record
+from benchmarks import command, table
+from benchmarks.peers import ALL, MACHINE
+from benchmarks.record import Record, turns_told
 from benchmarks.suites import SUITES
 
 
@@ -43,8 +43,26 @@ def empty(record: Record, suite: str) -> Iterator[str]:
             yield f"There is no figure of `{case}`. {told}"
 
 
+def absent(record: Record, suite: str) -> Iterator[str]:
+    """The systems of the run that are not in cases of a suite, and have no row there."""
+    present = {peer for peer, said in record.systems.items() if isinstance(said, dict)}
+    peers = SUITES[suite].PEERS
+    if present - {*peers, MACHINE}:
+        yield ""
+        yield f"*Of {', '.join(map(table.name, peers))} alone: this suite is about no other system.*"
+    cases: dict[str, list[str]] = {}
+    for case, figures in record.figures(suite, SUITES[suite].CASES).items():
+        measured = {peer for systems in figures.values() for peer in systems}
+        if lacking := table.systems((present & set(peers)) - measured):
+            cases.setdefault(", ".join(map(table.name, lacking)), []).append(case)
+    for systems, names in cases.items():
+        told = ", ".join(f"`{name}`" for name in names)
+        yield ""
+        yield f"*Not measured in {told}: {systems}; name the case to have them (`full {names[0]}`).*"
+
+
 def missing(record: Record) -> Iterator[str]:
-    """What a complete full run has and this has not: suites, cases, systems."""
+    """What a complete full run has and this has not: suites, cases, systems, rounds, seconds."""
     if record.smoke:
         return
     found = []
@@ -58,3 +76,11 @@ def missing(record: Record) -> Iterator[str]:
         found.append(f"- systems: {', '.join(map(table.name, systems))}")
     if found:
         yield from ("**This is not a complete full run.** It lacks:", "", *found, "")
+    full = command.ROUNDS, command.SECONDS
+    fewer = [each for each in record.turns() if each[0] < full[0] or each[1] < full[1]]
+    if fewer:
+        told = "; ".join(turns_told(*each) for each in fewer)
+        yield from (
+            f"**Of fewer rounds or shorter turns than a full run's** ({turns_told(*full)}): {told}.",
+            "",
+        )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,6 +10,13 @@ from pathlib import Path
 from benchmarks.peers import FIRST
 from benchmarks.suite import Figures, Results, Tried
 from benchmarks.sweep import FAILED
+
+_TURNS = re.compile(r"(\d+) rounds, (\S+) s a figure")
+
+
+def turns_told(rounds: int, seconds: float) -> str:
+    """How many turns a system has, and the seconds of each figure, as the header of a run has them."""
+    return f"{rounds} rounds, {seconds:g} s a figure"
 
 
 @dataclass
@@ -42,6 +50,11 @@ class Record:
         """Of those cases, in that order, that have some."""
         found = self.results.get(suite, {})
         return {case: found[case] for case in cases if found.get(case)}
+
+    def turns(self) -> list[tuple[int, float]]:
+        """Rounds and seconds of the runs, each pair once."""
+        told = (_TURNS.search(header["run"]) for header in self.runs)
+        return list(dict.fromkeys((int(each[1]), float(each[2])) for each in told if each))
 
     def save(self, path: Path) -> None:
         """As JSON; whatever ends this process or the machine, the file is there whole, or that before it."""

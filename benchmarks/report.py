@@ -27,8 +27,22 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
     for suite in (suite for suite in SUITES if suite in record.results):
         found = record.figures(suite, SUITES[suite].CASES)
         heading, *rest = SUITES[suite].report(found, record.smoke)
-        lines += ["", heading, *coverage.origin(record, suite), *rest, *coverage.empty(record, suite)]
-    lines += ["", "## Targets", "", *targets.report(record)]
+        lines += ["", heading, *coverage.origin(record, suite), *rest]
+        lines += [*coverage.empty(record, suite), *coverage.absent(record, suite)]
+    lines += [
+        "",
+        "## Targets",
+        "",
+        "What DSRT is to reach. Beside a system, with >= it is how many times as fast DSRT is, with <= what",
+        "part of the other's time or memory it takes; *x* is a ratio. Of several cases the worst is shown,",
+        "in brackets which; `~` is there where an uncertain figure decides. A case that the other system",
+        "says it cannot do does not count; where it failed or took too long, the target is not run. *Slots*",
+        "are the batches that a loader has ahead, and the consumer's. Where the aim is a word, its number",
+        "is: *ahead* and *not slower*, 1; *flat*, of 10 million samples by 10,000, at most 1.5; *a",
+        "fraction* of torch's memory, at most 0.5.",
+        "",
+        *targets.report(record),
+    ]
     lines += ["", "## What was tried", "", *_tried(record)]
     lines += ["", "## How each system does it", "", *_systems(record)]
     return "\n".join(lines) + "\n"

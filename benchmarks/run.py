@@ -13,7 +13,7 @@ from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
 from benchmarks.machine import describe
 from benchmarks.peers import ALL, FIRST, QUICK
-from benchmarks.record import Record
+from benchmarks.record import Record, turns_told
 from benchmarks.report import markdown
 from benchmarks.store import workload_of
 from benchmarks.suites import SUITES
@@ -55,7 +55,7 @@ def measured(planned: Plan) -> Record:
         turns.say("data are prepared, unless they are there")
         header = describe(data) | {f"data, {name}": what for name, what in prepared().items()}
         record = Record([], planned.smoke, {}) if not planned.resume else Record.read(last())
-        method = f"`{planned.command}`, {planned.rounds} rounds, {planned.seconds} s a figure"
+        method = f"`{planned.command}`, {turns_told(planned.rounds, planned.seconds)}"
         systems = {peer: presence(peer, planned.patience) for peer in planned.peers}
         if isinstance(lost := systems.get(FIRST), str):
             sys.exit(f"{FIRST} is not there, and nothing can be compared with it: {lost}")

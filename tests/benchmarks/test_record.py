@@ -35,6 +35,41 @@ def test_what_is_missing_is_named_suites_cases_and_systems() -> None:
     assert "- suites: write\n- of `read`: tokens\n- systems: torch" in told
 
 
+@pytest.mark.parametrize(
+    ("told", "fewer"),
+    [
+        ("5 rounds, 1.0 s a figure", False),
+        ("5 rounds, 1 s a figure", False),
+        ("9 rounds, 2 s a figure", False),
+        ("3 rounds, 1 s a figure", True),
+        ("5 rounds, 0.3 s a figure", True),
+    ],
+)
+def test_fewer_rounds_or_shorter_turns_than_a_full_run_has_are_told(told: str, fewer: bool) -> None:
+    record = _all()
+    record.runs[0]["run"] = f"2026-11-30 22:18 UTC, `nox -s bench -- full`, {told}"
+    head = "\n".join(coverage.missing(record))
+    assert (f"than a full run's** (5 rounds, 1 s a figure): {told}." in head) == fewer
+    assert bool(head) == fewer
+
+
+def test_systems_that_are_not_in_a_case_are_named_under_its_suite() -> None:
+    record = Record([{"run": "one"}], False, {**dict.fromkeys(("dsrt", "lmdb", "hdf5"), SAID), "lance": "no"})
+    record.add("read", "images", {"gather": {"dsrt": [1.0], "lmdb": "no codec"}}, {}, {})
+    record.add("read", "records", {"gather": {"dsrt": [1.0], "lmdb": [1.0]}}, {}, {})
+    record.add("read", "tokens", {"gather": {"dsrt": [1.0], "lmdb": [1.0]}, "loop": {"hdf5": [1.0]}}, {}, {})
+    assert [line for line in coverage.absent(record, "read") if line] == [
+        "*Not measured in `images`, `records`: hdf5; name the case to have them (`full images`).*"
+    ]
+
+
+def test_a_suite_about_some_systems_says_that_it_is_about_no_other() -> None:
+    record = Record([{"run": "one"}], False, dict.fromkeys(("dsrt", "lmdb", "machine"), SAID))
+    record.add("verify", "images", {"bytes": {"dsrt": [1.0]}}, {}, {})
+    told = ["", "*Of dsrt alone: this suite is about no other system.*"]
+    assert list(coverage.absent(record, "verify")) == told
+
+
 def test_each_run_has_its_own_header_and_each_case_its_run() -> None:
     record = Record([{"run": "one", "load": "1.00", "cpu": "this"}], False, {})
     record.add("read", "tokens", {}, {}, {})
