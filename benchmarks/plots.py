@@ -5,7 +5,7 @@ from itertools import cycle
 from pathlib import Path
 from statistics import median
 from textwrap import fill
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import table
 from benchmarks.peers import ALL, FIRST, MACHINE
@@ -20,12 +20,30 @@ _STYLES: dict[str, dict[str, Any]] = {
     FIRST: {"color": _OURS, "linewidth": 2.5, "zorder": 3},
     MACHINE: {"color": _LIMIT, "linestyle": "--"},
 }
+
+
+class _Picture(NamedTuple):
+    """Bars of one figure of a suite, the best on top: the highest, unless the least is."""
+
+    suite: str
+    work: str
+    title: str
+    scale: float = 1e-3
+    least: bool = False
+
+    def ordered(self, systems: Mapping[str, list[float]]) -> list[str]:
+        """From the bottom to the top."""
+        return sorted(systems, key=lambda peer: median(systems[peer]), reverse=self.least)
+
+
 _BARS = {
-    "gather": ("read", "gather", "Random batches, thousand samples a second", 1e-3),
-    "loader": ("read", "loop", "Shuffled loader in a Python loop, thousand samples a second", 1e-3),
-    "memory": ("read", "loop steady", "Own memory of the loader's processes, MiB: less is better", 1),
-    "samples": ("samples", "samples", "One sample after another, thousand a second", 1e-3),
-    "train": ("train", "train", "Training-like consumer, thousand samples a second", 1e-3),
+    "gather": _Picture("read", "gather", "Random batches, thousand samples a second"),
+    "loader": _Picture("read", "loop", "Shuffled loader in a Python loop, thousand samples a second"),
+    "memory": _Picture(
+        "read", "loop steady", "Own memory of the loader's processes, MiB: less is better", 1, True
+    ),
+    "samples": _Picture("samples", "samples", "One sample after another, thousand a second"),
+    "train": _Picture("train", "train", "Training-like consumer, thousand samples a second"),
 }
 
 
@@ -36,10 +54,10 @@ def draw(record: Record, stem: Path) -> list[Path]:
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "dsrt"  # the same figures give the same file
     written = []
-    for name, (suite, work, title, scale) in _BARS.items():
-        found = _rounds(record.figures(suite, SUITES[suite].CASES), work)
+    for name, picture in _BARS.items():
+        found = _rounds(record.figures(picture.suite, SUITES[picture.suite].CASES), picture.work)
         if found:
-            written.append(_bars(found, suite, title, scale, stem.with_name(f"{stem.name}-{name}.svg")))
+            written.append(_bars(found, picture, stem.with_name(f"{stem.name}-{name}.svg")))
     if sizes := record.figures("size", SUITES["size"].CASES):
         written.append(_lines(sizes, stem.with_name(f"{stem.name}-size.svg")))
     return written
@@ -55,9 +73,7 @@ def _rounds(results: Results, work: str) -> dict[str, dict[str, list[float]]]:
     return {case: systems for case, systems in found.items() if systems}
 
 
-def _bars(
-    found: Mapping[str, Mapping[str, list[float]]], suite: str, title: str, scale: float, path: Path
-) -> Path:
+def _bars(found: Mapping[str, Mapping[str, list[float]]], picture: _Picture, path: Path) -> Path:
     from matplotlib import pyplot
 
     columns = min(_COLUMNS, len(found))
@@ -67,7 +83,7 @@ def _bars(
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     for axes, (case, systems) in zip(grid.flat, found.items(), strict=False):
-        ordered = sorted(systems, key=lambda peer: median(systems[peer]))
+        ordered, scale = picture.ordered(systems), picture.scale
         bars = axes.barh(
             [table.name(peer) for peer in ordered],
             [median(systems[peer]) * scale for peer in ordered],
@@ -77,12 +93,12 @@ def _bars(
             f"{table.mark(systems[peer])}{table.digits(median(systems[peer]) * scale)}" for peer in ordered
         ]
         axes.bar_label(bars, labels, padding=3, fontsize=7)
-        axes.set_title(fill(_title(SUITES[suite].CASES[case], case), _WIDTH), fontsize=8, loc="left")
+        axes.set_title(fill(_title(SUITES[picture.suite].CASES[case], case), _WIDTH), fontsize=8, loc="left")
         axes.margins(x=0.18)
         axes.set_xticks([])
         axes.tick_params(labelsize=8, length=0)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    figure.suptitle(picture.title, fontsize=11, x=0.01, ha="left")
     return _saved(figure, path)
 
 

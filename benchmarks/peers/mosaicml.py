@@ -19,7 +19,7 @@ from benchmarks.workload import LEVEL, Batch, Workload
 ABOUT = About(
     "mosaicml-streaming",
     "`StreamingDataset` of a local folder; `dataset[number]` in a loop; torch's DataLoader over it, shuffled "
-    "by its default; a sample is bytes, which are joined; no checksums",
+    "by its default; a sample is bytes, which are joined; compressed shards only to check them; no checksums",
     "`MDSWriter`, which holds a shard, 64 MiB unless the layout says otherwise, until it is full; a sample "
     "is bytes, one whose shape differs an ndarray; workers by a forked pool and `merge_index`; no checksums, "
     "no digests, no syncs",
@@ -67,13 +67,18 @@ def _local(folder: Path, **config: Any) -> Any:
 
 def open(workload: Workload, folder: Path) -> Opened:
     """Open the folder in place."""
+    return Opened(workload, folder, _dataset(workload, folder, 0))
+
+
+def _refuse_compressed(workload: Workload) -> None:
+    # Its timed reads would be of plain files. `samples` shows once what was written.
     if workload.codec != "raw":
         raise Cannot("decompresses whole shards into files before it reads")
-    return Opened(workload, folder, _dataset(workload, folder, 0))
 
 
 def gather(handle: Opened, numbers: Numbers) -> Batch:
     """One item after another: it has no call for many."""
+    _refuse_compressed(handle.workload)
     return streams.joined(handle.workload, [_content(handle.dataset[number]) for number in numbers.tolist()])
 
 
@@ -81,6 +86,7 @@ def loop(
     handle: Opened, batch: int, *, seed: int, transform: Transform | None = None, workers: int = 0
 ) -> Iterator[Batch]:
     """Torch's DataLoader, as it says itself, epoch after epoch."""
+    _refuse_compressed(handle.workload)
     # A new one, as its workers cannot take over one that this process has iterated.
     dataset = _dataset(handle.workload, handle.folder, seed)
     return streams.epochs(

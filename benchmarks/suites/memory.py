@@ -4,7 +4,6 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
@@ -86,14 +85,14 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Memory of a build",
         "",
         "MiB that the process of a build has at its peak (VmHWM) beyond what it has after imports; samples",
-        "of 64 bytes with a number and a string each, one by one from a generator.",
+        "of 64 bytes with a number and a string each, one by one from a generator. There is one turn, and so",
+        "all of it is uncertain.",
         "",
         *table.head("system", *(case.replace("-", " ") for case in systems), words=1),
     ]
     if smoke:
         lines.insert(2, f"(Here with a {SMOKE_SHARE}th of the samples.)\n")
     for peer in table.systems({peer for found in systems.values() for peer in found}):
-        cells = [found.get(peer, "") for found in systems.values()]
-        shown = [cell if isinstance(cell, str) else f"{median(cell):,.1f}" for cell in cells]
-        lines.append(table.row([table.name(peer), *shown]))
+        cells = [table.middle(figures, "peak", peer) for figures in results.values()]
+        lines.append(table.row([table.name(peer), *cells]))
     return lines

@@ -127,17 +127,19 @@ def report(results: Results, smoke: bool) -> list[str]:
         "by while the files were read from the disk; other processes change it, too.",
     ]
     for case, figures in results.items():
-        if "bytes" in figures:
-            lines += ["", *_section(sized(CASES, case, smoke), figures)]
+        workload, stored = sized(CASES, case, smoke), figures.get("bytes", {}).get(FIRST)
+        if isinstance(stored, str):
+            lines += ["", f"### {workload.heading}", "", f"{FIRST}: {stored}"]
+        elif stored:
+            lines += ["", *_section(workload, median(stored), figures)]
     return lines
 
 
-def _section(workload: Workload, figures: Figures) -> list[str]:
+def _section(workload: Workload, size: float, figures: Figures) -> list[str]:
     def of(work: str) -> list[float]:
         found = figures[work][FIRST]
         return [] if isinstance(found, str) else found
 
-    size = median(of("bytes"))
     lines = [f"### {workload.heading}, {size / 2**20:,.0f} MiB stored", ""]
     columns = ("work", "disk, s", "MiB/s", "spread", "memory, s", "MiB/s", "spread", "left, MiB")
     lines += table.head(*columns, words=1)
@@ -151,5 +153,5 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
                 "" if "structure" in name else f"{table.mark(seconds)}{size / median(seconds) / 2**20:,.0f}"
             )
             cells += [whole, table.spread(seconds)]
-        lines.append(table.row([*cells, f"{median(of(f'{name}, left')):,.0f}"]))
+        lines.append(table.row([*cells, table.count(of(f"{name}, left"))]))
     return lines

@@ -7,7 +7,7 @@ from benchmarks import reading
 from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK
-from benchmarks.suite import Found, Job
+from benchmarks.suite import Found, Job, Results
 from benchmarks.suites import SUITES, cold, core
 
 
@@ -63,6 +63,11 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(capsys: pytest.Cap
 def test_what_would_spoil_a_record_or_the_page_is_refused(refused: list[str]) -> None:
     with pytest.raises(SystemExit):
         plan(refused)
+
+
+def test_what_a_turn_of_verification_fails_at_is_reported() -> None:
+    failed: Results = {"records": {"bytes": {"dsrt": "failed: it broke"}}}
+    assert SUITES["verify"].report(failed, smoke=False)[-1] == "dsrt: failed: it broke"
 
 
 def _job(case: str, work: str, folder: Path) -> Job:
