@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 from dsrt_format import NotPublishedError
+from dsrt_format.conformance.vectors import FOLDER
 from dsrt_meta import Dataset
 from dsrt_native import Loader, Population
 
@@ -184,3 +186,32 @@ def test_the_repr_is_short_for_a_bare_cache_and_for_weights_of_zero(bare: Path) 
     ]
     assert "weights  none" in repr(dataset)
     assert "weights  all zero" in repr(dataset.with_weights(pl.lit(0.0)))
+
+
+def test_the_repr_of_damaged_metadata_says_what_cannot_be_read(weighted: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "weighted"
+    shutil.copytree(weighted, damaged)
+    file = damaged / "metadata.arrow"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.chmod(0o644)
+    file.write_bytes(content)
+    lines = repr(Dataset.open(damaged)).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "Dataset:",
+        "caches",
+        "fields",
+        "metadata",
+        "weights",
+        "digest",
+    ]
+    assert all("cannot be read: R041" in line for line in lines[3:5])
+    assert lines[5] == "  digest   unknown without the weights"
+
+
+def test_the_repr_of_damaged_weights_says_so_and_lists_the_columns() -> None:
+    lines = repr(Dataset.open(FOLDER / "bad" / "R046-negative" / "cache")).splitlines()
+    assert any(line.startswith("  metadata ") for line in lines)
+    assert not any("cannot be read" in line for line in lines[:-2])
+    assert lines[-2].startswith("  weights  cannot be read: R046")
+    assert lines[-1] == "  digest   unknown without the weights"

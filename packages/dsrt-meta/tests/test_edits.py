@@ -230,6 +230,14 @@ def test_columns_are_added_and_replaced_and_seen_by_later_edits(dataset: Dataset
     assert dataset.with_columns().metadata.columns == dataset.metadata.columns
 
 
+def test_columns_are_added_by_any_iterable_of_expressions(dataset: Dataset) -> None:
+    double, triple = ((pl.col("label") * i).alias(name) for i, name in ((2, "double"), (3, "triple")))
+    for exprs in ([double, triple], (expr for expr in (double, triple)), iter([double, triple])):
+        added = dataset.with_columns(exprs, one=pl.lit(1)).metadata
+        assert added.columns[-3:] == ["double", "triple", "one"]
+        assert added["triple"].to_list() == [3 * label for label in LABELS]
+
+
 @pytest.mark.parametrize(
     ("expr", "message"),
     [

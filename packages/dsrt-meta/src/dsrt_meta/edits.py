@@ -6,7 +6,7 @@ frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,11 +109,12 @@ def weights(frame: pl.DataFrame, given: pl.Expr | pl.Series) -> NDArray[np.float
     return given.cast(pl.Float64).to_numpy()
 
 
-def added(frame: pl.DataFrame, exprs: Iterable[Any], named: dict[str, Any]) -> pl.DataFrame:
+def added(frame: pl.DataFrame, exprs: tuple[Any, ...], named: dict[str, Any]) -> pl.DataFrame:
     """Return the columns that `exprs` and `named` make, with as many rows as `frame`."""
     import polars as pl
 
-    given = list(exprs)
+    # One iterable stands for all expressions; Polars is asked twice, and an iterator gives them only once.
+    given = list(exprs[0]) if len(exprs) == 1 and isinstance(exprs[0], Iterator) else list(exprs)
     names = frame.lazy().select(*given, **named).collect_schema().names()
     whole = frame.with_columns(*given, **named)
     # By get_column and a dict: select takes some names for regular expressions, a list renames an empty name.

@@ -20,26 +20,38 @@ _SHOWN = 12
 
 
 def text(dataset: Dataset) -> str:
-    """Return rows, cache, fields, columns, weights, size and digest of a dataset in a few lines."""
-    population = dataset.population
+    """Return rows, cache, fields, columns, weights, size and digest of a dataset in a few lines.
+
+    Where damage keeps something from being read, its line says so.
+    """
     fields = list(dataset.fields.values())
-    words = population._columns()
-    stored = {name for cache in dataset.caches for name in cache._columns()}
+    stored, extra = _columns(dataset)
     parts = [
         ("caches", [_cache(cache) for cache in dataset.caches]),
         ("fields", _aligned([_field(field) for field in fields[:_SHOWN]]) + _rest(len(fields))),
-        (
-            "metadata",
-            _listed([f"{name} {word}" for name, word in words.items() if name in stored - {"weight"}]),
-        ),
-        ("extra", _listed([f"{name} {word}" for name, word in words.items() if name not in stored])),
-        ("weights", [_weights(population)]),
-        ("digest", [dataset.digest[:16]]),
+        ("metadata", stored),
+        ("extra", extra),
+        ("weights", [_weights(dataset.population)]),
+        ("digest", [_digest(dataset)]),
     ]
     lines = [f"Dataset: {len(dataset):,} rows"]
     for label, content in parts:
         lines += [f"  {label if i == 0 else '':<{_INDENT - 2}}{line}" for i, line in enumerate(content)]
     return "\n".join(lines)
+
+
+def _columns(dataset: Dataset) -> tuple[list[str], list[str]]:
+    """Return lines about the stored columns but `weight`, and about the extra ones."""
+    try:
+        words = dataset.population._columns()
+        stored = {name for cache in dataset.caches for name in cache._columns()}
+    except (DsrtError, OSError) as error:
+        # There are no extra ones: adding them reads the stored ones.
+        return [f"cannot be read: {error}"], []
+    return (
+        _listed([f"{name} {word}" for name, word in words.items() if name in stored - {"weight"}]),
+        _listed([f"{name} {word}" for name, word in words.items() if name not in stored]),
+    )
 
 
 def _cache(cache: Cache) -> str:
@@ -83,7 +95,7 @@ def _listed(names: list[str]) -> list[str]:
 def _weights(population: Population) -> str:
     try:
         weights = population.weights
-    except DsrtError as error:
+    except (DsrtError, OSError) as error:
         return f"cannot be read: {error}"
     if weights is None:
         return "none"
@@ -96,3 +108,10 @@ def _weights(population: Population) -> str:
     low, high = (f"{end:.4g}" for end in (drawn.min(), drawn.max()))
     zero = f", {len(weights) - len(drawn):,} rows zero" if len(drawn) < len(weights) else ""
     return f"{low if low == high else f'{low} to {high}'}{zero}, effective sample size {effective:,.1f}"
+
+
+def _digest(dataset: Dataset) -> str:
+    try:
+        return dataset.digest[:16]
+    except (DsrtError, OSError):
+        return "unknown without the weights"
