@@ -160,6 +160,43 @@ def test_an_error_of_a_source_in_a_worker_keeps_the_traceback_of_there(dsrt, mod
     assert "sources_x.py" in result.stderr
 
 
+def test_a_broken_pipe_of_a_source_in_a_worker_is_not_the_end_of_who_reads_the_output(module, tmp_path):
+    broken = SOURCE.replace('"label": i}', """"label": __import__('os').write(broken(), b'x')}""")
+    module("sources_z", broken + BROKEN_PIPE)
+    build = ["build", "sources_z:Points", "-o", "caches", "--workers", "2"]
+    command = [sys.executable, "-m", "dsrt_cli", *build]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "in worker process" in done.stderr
+    assert "sources_z.py" in done.stderr
+    assert "BrokenPipeError" in done.stderr
+
+
+LOAD = "__import__('dsrt_format').Manifest.load('upstream')"
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [
+        (f"upstream = {LOAD}\n{SOURCE}", "Points"),
+        (SOURCE.replace("return Points(7)", f"return Points({LOAD})"), "many"),
+        (SOURCE.replace('"label": i}', f'"label": {LOAD}}}'), "Points"),
+    ],
+    ids=["imported", "made", "asked for a sample"],
+)
+def test_damage_that_the_code_of_a_source_meets_is_its_error_and_no_damage_found(
+    dsrt, module, text, attribute
+):
+    Path("upstream").mkdir()
+    Path("upstream/manifest.json").write_text("no manifest")
+    module("sources_a2", text)
+    result = dsrt("build", f"sources_a2:{attribute}", "-o", "caches")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Traceback")
+    assert "sources_a2.py" in result.stderr
+    assert "FormatError: R002" in result.stderr
+
+
 def test_an_error_of_the_system_that_is_not_the_sources_is_one_message(dsrt, module):
     module("sources_y", SOURCE)
     Path("file").write_text("no directory")

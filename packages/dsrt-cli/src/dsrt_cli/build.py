@@ -62,10 +62,11 @@ def build(
     """
     try:
         _build(source, root, on_stale, workers, threads, resume)
-    except (OSError, MemoryError) as error:
+    except (DsrtError, OSError, MemoryError) as error:
         if not is_of_a_source(error):
             raise
-        # Else it would be one message, or even be taken for the end of whoever reads what this prints.
+        # Else it would be one message, or even be taken for damage that was found, or for the end of whoever
+        # reads what this prints.
         traceback.print_exc()
         raise typer.Exit(2) from None
 
@@ -97,7 +98,11 @@ def _build(
             # Whatever code it asks for: no cache was built.
             ended = f"{source} ended the program by sys.exit({error.code!r})"
             fail("\n".join([ended, *getattr(error, "__notes__", [])]))
-        except DsrtError as error:
+        except (DsrtError, BrokenPipeError) as error:
+            if is_of_a_source(error):
+                raise
+            # A broken pipe here is the source's in a worker process, whose traceback is a note: only what is
+            # printed below can lose its reader.
             fail(_in_options(with_notes(error)))
     kept = f", {result.resumed_from:,} of them from an earlier run" if result.resumed_from else ""
     lines = [f"{result.status}: {result.num_samples:,} samples in {result.path}{kept}"]
