@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from benchmarks.peer import Cannot
@@ -78,14 +78,7 @@ def run(peer: str, *arguments: str, patience: float) -> Any:
         finally:
             _end(started)
             _running.discard(started)
-    sys.stderr.write(err)
-    if started.returncode:
-        last = (err.strip().splitlines() or [f"ended with {started.returncode}"])[-1]
-        raise ProcessError(last[:200])
-    try:
-        return json.loads(out)
-    except ValueError as error:
-        raise ProcessError("ended without an answer") from error
+    return _answer(started.returncode, out, err)
 
 
 def again(suite: str, job: Job) -> Found:
@@ -93,13 +86,29 @@ def again(suite: str, job: Job) -> Found:
 
     Raises:
         Cannot: The system can do nothing of it.
+        ProcessError: It gave no answer.
     """
     command = [sys.executable, "-m", "benchmarks.measure", "measure", suite, described(job)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: Found | str = json.loads(done.stdout)
+    # No pipe for its errors: whatever it leaves running would keep that open.
+    with TemporaryFile("w+") as errors:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+        errors.seek(0)
+        found: Found | str = _answer(done.returncode, done.stdout, errors.read())
     if isinstance(found, str):
         raise Cannot(found)
     return found
+
+
+def _answer(code: int, out: str, err: str) -> Any:
+    """What a process that has ended so has answered; its errors become ours."""
+    sys.stderr.write(err)
+    if code:
+        last = (err.strip().splitlines() or [f"ended with {code}"])[-1]
+        raise ProcessError(last[:200])
+    try:
+        return json.loads(out)
+    except ValueError as error:
+        raise ProcessError("ended without an answer") from error
 
 
 def described(job: Job) -> str:

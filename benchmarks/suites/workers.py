@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from benchmarks import process, process_tree, sweep, table, timing
+from benchmarks.peer import Cannot
 from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
@@ -20,24 +21,31 @@ MOST_ROUNDS = 3
 
 SHARE = 0.5  # of the time of a turn, for each number of workers
 
-_ONE = "one"  # as the work of a job's setting: measure this alone
+# As the works of a job's settings: the fastest of all, and the one that is measured alone.
+_FASTEST, _ONE = "fastest", "one"
 
 
-def _settings(store: Store, smoke: bool) -> list[Setting]:
-    # The loop's settings, but these are not swept for the fastest: each is shown.
-    configs = list(store.peer.SWEEP.get("workers", [{}]))
-    return [{"loop": dict(config)} for config in (configs[:1] + configs[-1:] if smoke else configs)]
+def _loops(store: Store) -> list[Setting]:
+    # The loop's settings, of which not the fastest alone is shown but each.
+    return [{"loop": setting["workers"]} for setting in sweep.settings(store.peer, "workers")]
+
+
+def _told(setting: Setting) -> str:
+    return sweep.told({"loop": setting["loop"]})
 
 
 def prepare(job: Job) -> Tried:
-    """Store, and compare what each loader delivers with the truth."""
+    """Store, compare what each loader delivers with the truth, and find the layout that suits the fastest."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
-    for setting in _settings(store, job.smoke):
-        batches = store.loop(store.open(setting), setting)
-        with closing(batches):
+
+    def rate(setting: Setting, seconds: float) -> float:
+        with closing(store.loop(store.open(setting), setting)) as batches:
             store.check_loop(batches)
-    return {}
+            timing.settle(batches.__next__, seconds)
+            return timing.rate(timing.seconds_each(batches.__next__, seconds), store.workload.batch)
+
+    return {_FASTEST: sweep.tried_by_steps(store.ways(), _loops(store), rate, sweep.trial(job))}
 
 
 def measure(job: Job) -> Found:
@@ -46,13 +54,20 @@ def measure(job: Job) -> Found:
     if _ONE in job.settings:
         return _figures(job, store, job.setting(_ONE))
     found: Found = {}
-    for setting in _settings(store, job.smoke):
-        found |= process.again("workers", replace(job, settings={_ONE: setting}))
+    for loop in _loops(store):
+        # In the layout and opened as the fastest is.
+        alone = replace(job, settings={_ONE: job.setting(_FASTEST) | loop})
+        try:
+            found |= process.again("workers", alone)
+        except Cannot as reason:
+            found[_told(loop)] = str(reason)
+        except process.ProcessError as error:
+            found[_told(loop)] = f"{sweep.FAILED}{error}"
     return found
 
 
 def _figures(job: Job, store: Store, setting: Setting) -> Found:
-    told = sweep.told(setting)
+    told = _told(setting)
     handle = store.open(setting)
     before, began = process_tree.private(), time.perf_counter()
     with closing(store.loop(handle, setting)) as batches:
@@ -62,6 +77,8 @@ def _figures(job: Job, store: Store, setting: Setting) -> Found:
         timing.settle(step, job.seconds * SHARE / 2)
         times = timing.seconds_each(step, job.seconds * SHARE)
         memory = process_tree.private() - before
+        # Only now: it would have started what `first` and the memory are about.
+        store.check_loop(batches)
     return {
         told: timing.rate(times, store.workload.batch),
         f"{told}, first": first,
@@ -75,8 +92,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Workers",
         "",
         "Loaders as in *Reading*, by the number and kind of their workers, each in a process of its own.",
-        "*First* is the time from nothing to the first batch, in which processes are started. *Added memory*",
-        "is what the loader adds to the own memory of the process and its children.",
+        "All of a system read the layout, and have it opened as it is best for the fastest of them. *First*",
+        "is the time from an opened store to the first batch, in which threads and processes are started.",
+        "*Added memory* is what the loader adds to the own memory of the process and its children.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
@@ -87,16 +105,24 @@ def _section(figures: Figures) -> list[str]:
     lines = table.head("system", "workers", "samples/s", "spread", "first, s", "added memory, MiB")
     present = {peer for systems in figures.values() for peer in systems}
     for peer in table.systems(present):
+        found = {
+            work: systems[peer]
+            for work, systems in figures.items()
+            if peer in systems and not work.endswith((", first", ", memory"))
+        }
+        # One that has no figure at all may have its reason in everyone's settings.
+        reasons = {rates for rates in found.values() if isinstance(rates, str)}
+        if len(reasons) == 1 and all(isinstance(rates, str) for rates in found.values()):
+            lines.append(table.row([table.name(peer), *reasons, "", "", "", ""]))
+            continue
         shown = table.name(peer)
-        for work, systems in figures.items():
-            rates = systems.get(peer)
-            if rates is None or work.endswith((", first", ", memory")):
-                continue
+        for work, rates in found.items():
+            cells = [shown, work]
             if isinstance(rates, str):
-                lines.append(table.row([shown, rates, "", "", "", ""]))
-                break
-            cells = [shown, work, table.count(rates), table.spread(rates)]
-            cells += [table.middle(figures, f"{work}, {which}", peer) for which in ("first", "memory")]
+                cells += [rates, "", "", ""]
+            else:
+                cells += [table.count(rates), table.spread(rates)]
+                cells += [table.middle(figures, f"{work}, {which}", peer) for which in ("first", "memory")]
             lines.append(table.row(cells))
             shown = ""
     return lines

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from benchmarks import process
+from benchmarks.suite import Job
 
 
 def test_shared_memory_of_the_dead_is_removed_and_that_of_the_living_is_not(tmp_path, monkeypatch):
@@ -47,3 +48,15 @@ def test_a_process_that_ends_without_an_answer_is_an_error_of_its_own(said, tmp_
     monkeypatch.setattr(process, "interpreter", lambda _: str(python))
     with pytest.raises(process.ProcessError, match="ended with"):
         process.run("lmdb", "about", "lmdb", patience=60)
+
+
+def test_one_more_process_that_fails_is_told_by_its_last_line_and_all_of_it_is_seen(
+    tmp_path, monkeypatch, capsys
+):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho Traceback >&2\necho 'ValueError: why' >&2\nexit 1\n")
+    python.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(process.ProcessError, match=r"^ValueError: why$"):
+        process.again("workers", Job("memmap", "photographs", tmp_path, tmp_path, 0.1, smoke=True))
+    assert capsys.readouterr().err == "Traceback\nValueError: why\n"

@@ -1,0 +1,54 @@
+"""Loaders by their workers: a setting that fails is a cell, and the others have their figures."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import process
+from benchmarks.peer import Cannot
+from benchmarks.suite import Figures, Found, Job
+from benchmarks.suites import workers as suite
+
+FASTEST = {"layout": {}, "open": {"advice": "random"}, "loop": {"threads": 2}}
+
+
+def _job(folder: Path) -> Job:
+    return Job("memmap", "photographs", folder, folder, 0.1, smoke=True, settings={"fastest": FASTEST})
+
+
+def test_each_setting_is_measured_alone_as_the_fastest_is_opened_and_may_fail_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def again(name: str, job: Job) -> Found:
+        assert name == "workers"
+        setting = job.setting("one")
+        assert setting["open"] == {"advice": "random"}
+        threads = setting["loop"]["threads"]
+        if threads == 1:
+            raise process.ProcessError("OSError: no more")
+        if threads == 2:
+            raise Cannot("not two")
+        return {f"threads {threads}": 5.0}
+
+    monkeypatch.setattr(process, "again", again)
+    assert suite.measure(_job(tmp_path)) == {
+        "threads 0": 5.0,
+        "threads 1": "failed: OSError: no more",
+        "threads 2": "not two",
+        "threads 4": 5.0,
+    }
+
+
+def test_a_setting_without_a_figure_has_a_row_and_those_after_it_too() -> None:
+    figures: Figures = {
+        "threads 0": {"dsrt": "failed: why", "lmdb": "too long"},
+        "threads 1": {"dsrt": [100.0, 100.0, 100.0], "lmdb": "too long"},
+        "threads 1, first": {"dsrt": [0.5, 0.5, 0.5], "lmdb": "too long"},
+        "threads 1, memory": {"dsrt": [7.0, 7.0, 7.0], "lmdb": "too long"},
+    }
+    rows = suite.report({"photographs": figures}, smoke=True)[-3:]
+    assert rows == [
+        "| dsrt | threads 0 | failed: why |  |  |  |",
+        "|  | threads 1 | 100 | +0 % +0 % | 0.5 | 7 |",
+        "| lmdb | too long |  |  |  |  |",
+    ]
