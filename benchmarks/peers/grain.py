@@ -10,9 +10,9 @@ import numpy.typing as npt
 from absl import flags
 from array_record.python.array_record_module import ArrayRecordReader, ArrayRecordWriter
 
-from benchmarks import records
+from benchmarks import pool, records
 from benchmarks.loops import Permutations, gathered
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
 ABOUT = About(
@@ -20,7 +20,8 @@ ABOUT = About(
     reads="`ArrayRecordReader.read` of many records at once, in its threads; `MapDataset`, shuffled, either "
     "of records that `batch` collects or of batches of numbers that are read at once, with threads or "
     "processes, or without Grain permutations and `read`, alone or with a thread; the bytes of a batch are "
-    "joined into one array; riegeli's checksums",
+    "joined into one array; single samples by `MapDataset`, in order also by `read` of one after another or "
+    "of ranges, with its readahead or without; riegeli's checksums",
     writes="`ArrayRecordWriter` with `group_size:1`, which Grain asks for, uncompressed or zstd",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
@@ -38,12 +39,21 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
         {"by": "hand", "threads": 0},
         {"by": "hand", "threads": 1},
     ],
-    "samples": [{"threads": 0, "buffer": 0}, {"threads": 2, "buffer": 64}, {"threads": 4, "buffer": 256}],
+    "samples": [
+        {"threads": 0, "buffer": 0},
+        {"threads": 2, "buffer": 64},
+        {"threads": 4, "buffer": 256},
+        {"by": "read", "readahead": "16M"},
+        {"by": "ranges", "readahead": "16M"},
+        {"by": "ranges", "readahead": "0"},
+    ],
     "workers": [
         *({"threads": threads, "buffer": 2 * threads} for threads in (0, 1, 2, 4)),
         *({"threads": 1, "buffer": 2, "processes": processes} for processes in (1, 2, 4)),
     ],
 }
+RANGE = 4 << 20
+"""Bytes of samples that are read at once, in order."""
 
 
 class Records:
@@ -127,13 +137,41 @@ def loop(
 
 
 def samples(
-    store: Records, *, seed: int, shuffled: bool, threads: int = 1, buffer: int = 2
+    store: Records,
+    *,
+    seed: int,
+    shuffled: bool,
+    by: str = "dataset",
+    threads: int = 1,
+    buffer: int = 2,
+    readahead: str = "16M",
 ) -> Iterator[Array]:
-    """Its dataset of records."""
+    """Its dataset of records, or those of the file from the first to the last."""
+    if by != "dataset":
+        if shuffled:
+            raise Cannot(f"by {by} is in order only")
+        for record in _in_order(store, by, readahead):
+            yield records.one(store.workload, record)
     dataset = grain.MapDataset.source(store)
     dataset = _shuffled(dataset, seed) if shuffled else dataset.repeat()
     for _, record in dataset.to_iter_dataset(grain.ReadOptions(threads, buffer)):
         yield records.one(store.workload, record)
+
+
+def _in_order(store: Records, by: str, readahead: str) -> Iterator[bytes]:
+    """Pass after pass of a reader that reads ahead so many bytes."""
+    _, folder, _ = store.source
+    reader = ArrayRecordReader(str(folder / "records"), f"readahead_buffer_size:{readahead}")
+    count = len(store)
+    step = max(1, RANGE * count // store.workload.bytes)
+    while True:
+        if by == "read":
+            reader.seek(0)
+            for _ in range(count):
+                yield reader.read()
+        else:
+            for first in range(0, count, step):
+                yield from reader.read(first, min(first + step, count))
 
 
 def _shuffled(dataset: Any, seed: int) -> Any:
@@ -160,3 +198,8 @@ def draw(
     numbers: Iterator[Numbers]
     numbers = iter(_shuffled(grain.MapDataset.range(rows), seed).batch(batch, batch_fn=_numbers))
     return numbers.__next__
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

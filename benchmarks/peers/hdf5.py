@@ -9,7 +9,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
-from benchmarks import loops
+from benchmarks import loops, pool
 from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
@@ -163,7 +163,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

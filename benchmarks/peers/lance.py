@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import lance
 import pyarrow as pa
 
-from benchmarks import columns, loops, records
+from benchmarks import columns, loops, pool, records
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -93,7 +93,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

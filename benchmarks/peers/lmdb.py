@@ -9,20 +9,21 @@ from weakref import WeakValueDictionary
 
 import lmdb
 
-from benchmarks import records
+from benchmarks import pool, records
 from benchmarks.loops import Permutations, gathered, one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.peer import About, Array, Cannot, Numbers, Source, Transform
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
     "lmdb",
-    reads="one read transaction a batch, values as buffers of the map, joined into one array; the loop "
-    "around it is plain Python, alone or with threads that are ahead; no checksums",
+    reads="one read transaction a batch, values as buffers of the map, joined into one array; with "
+    "`readahead` or without; the loop around it is plain Python, alone or with threads that are ahead; no "
+    "checksums",
     writes="`putmulti` in ascending order (`append`), without syncs, which the benchmark makes",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "write": [{"commit": 256}, {"commit": 4096}, {"commit": 1 << 40}],
-    "open": [{"many": True}, {"many": False}],
+    "open": [{"many": True}, {"many": False}, {"many": True, "readahead": True}],
     "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
     "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
 }
@@ -30,20 +31,20 @@ ROOM = 1 << 40
 """Of addresses; the file grows with what is written."""
 
 
-_opened: WeakValueDictionary[Path, lmdb.Environment] = WeakValueDictionary()
+_opened: WeakValueDictionary[tuple[Path, bool], lmdb.Environment] = WeakValueDictionary()
 """A process may have a file open only once: what is open is used again, and closed with its last handle."""
 
 
 class Environment:
     """An opened file, and what its bytes do not say."""
 
-    def __init__(self, workload: Workload, folder: Path, many: bool) -> None:
+    def __init__(self, workload: Workload, folder: Path, many: bool, readahead: bool) -> None:
         self.workload, self.many, self.shapes = workload, many, records.shapes(folder)
         path = folder / "samples"
-        self.environment = _opened.get(path) or lmdb.open(
-            str(path), subdir=False, readonly=True, lock=False, readahead=False
+        self.environment = _opened.get((path, readahead)) or lmdb.open(
+            str(path), subdir=False, readonly=True, lock=False, readahead=readahead
         )
-        _opened[path] = self.environment
+        _opened[path, readahead] = self.environment
 
     def joined(self, numbers: Numbers, values: list[Any]) -> Batch:
         """The batch that these values are."""
@@ -65,9 +66,9 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, *, commit:
                 return
 
 
-def open(workload: Workload, folder: Path, *, many: bool = True) -> Environment:
+def open(workload: Workload, folder: Path, *, many: bool = True, readahead: bool = False) -> Environment:
     """Map the file."""
-    return Environment(workload, folder, many)
+    return Environment(workload, folder, many, readahead)
 
 
 def gather(store: Environment, numbers: Numbers) -> Batch:
@@ -106,3 +107,8 @@ def samples(store: Environment, *, seed: int, shuffled: bool) -> Iterator[Array]
             for value in cursor.iternext(keys=False):
                 yield records.one(store.workload, value)
             cursor.first()
+
+
+def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

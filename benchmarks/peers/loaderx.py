@@ -12,6 +12,7 @@ from loaderx import Loader
 from loaderx.sampler import Sampler
 from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
+from benchmarks import pool
 from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Packed, Workload
@@ -166,7 +167,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

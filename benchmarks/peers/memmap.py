@@ -1,25 +1,28 @@
 """NumPy over one mapped file: no format, no checks, no loader. What the machine gives away for nothing."""
 
+import mmap
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import pool
 from benchmarks.loops import Permutations, gathered, one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "numpy",
-    reads="one indexing of a `np.memmap`, for ragged samples `np.concatenate` of slices; the loop around it "
-    "is plain Python, alone or with threads that are ahead; no checks",
-    writes="`file.write` of every array; processes are `multiprocessing.Pool.imap` with 16 samples at once",
+    reads="one indexing of a `np.memmap`, with the advice `MADV_RANDOM` or without, for ragged samples "
+    "`np.concatenate` of slices; the loop around it is plain Python, alone or with threads that are ahead; "
+    "no checks",
+    writes="`file.write` of every array",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
+    "open": [{"advice": "none"}, {"advice": "random"}],
     "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
     "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
 }
@@ -28,18 +31,21 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
 class Mapped:
     """The file and where samples begin in it; pickled as its path."""
 
-    def __init__(self, workload: Workload, folder: Path) -> None:
-        self.source = workload, folder
+    def __init__(self, workload: Workload, folder: Path, advice: str) -> None:
+        self.source = workload, folder, advice
         self.path, self.form = folder / "values", workload.form
         self.offsets = workload.offsets if workload.ragged else None
         self.shapes = workload.shapes if workload.ragged and workload.ndim > 1 else None
         shape = (workload.offsets[-1],) if workload.ragged else (workload.samples, *workload.shape)
-        self.values = np.asarray(np.memmap(self.path, workload.dtype, "r", shape=shape))
+        mapped: Any = np.memmap(self.path, workload.dtype, "r", shape=shape)
+        if advice == "random":
+            mapped._mmap.madvise(mmap.MADV_RANDOM)  # NumPy has no public name for it
+        self.values = np.asarray(mapped)
 
     def __len__(self) -> int:
         return len(self.values) if self.offsets is None else len(self.offsets) - 1
 
-    def __reduce__(self) -> tuple[type["Mapped"], tuple[Workload, Path]]:
+    def __reduce__(self) -> tuple[type["Mapped"], tuple[Workload, Path, str]]:
         return Mapped, self.source
 
 
@@ -52,9 +58,9 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
             file.write(sample.data)
 
 
-def open(workload: Workload, folder: Path) -> Mapped:
+def open(workload: Workload, folder: Path, *, advice: str = "none") -> Mapped:
     """Map the file."""
-    return Mapped(workload, folder)
+    return Mapped(workload, folder, advice)
 
 
 def gather(mapped: Mapped, numbers: Numbers) -> Batch:
@@ -146,10 +152,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """By hand: the pool of Python's standard library."""
-    if not workers:
-        write(workload, map(source.__getitem__, range(len(source))), folder)
-        return
-    with get_context("forkserver").Pool(workers) as pool:
-        samples = pool.imap(source.__getitem__, range(len(source)), chunksize=16)
-        write(workload, samples, folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

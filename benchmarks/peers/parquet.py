@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import columns, records
+from benchmarks import columns, pool, records
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
@@ -125,7 +125,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

@@ -25,7 +25,7 @@ METHODS = ("fork", "spawn", "forkserver")
 """How workers are started, which takes its time: once they run, they are alike."""
 
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "open": [{"by": "numpy"}, {"by": "index_select"}],
+    "open": [{"by": "numpy"}, {"by": "index_select"}, {"by": "numpy", "advice": "random"}],
     "loop": [
         {"workers": 0},
         {"workers": 1},
@@ -91,9 +91,9 @@ def _formed(batch: Batch, form: str) -> Batch:
     return list(batch) if form == "list" else batch
 
 
-def open(workload: Workload, folder: Path, *, by: str = "numpy") -> Rows:
+def open(workload: Workload, folder: Path, *, by: str = "numpy", advice: str = "none") -> Rows:
     """Map the file."""
-    return Rows(memmap.open(workload, folder), by)
+    return Rows(memmap.open(workload, folder, advice=advice), by)
 
 
 def gather(rows: Rows, numbers: Numbers) -> Batch:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import webdataset
 
-from benchmarks import loops, records, streams
+from benchmarks import loops, pool, records, streams
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Workload
 
@@ -111,7 +111,5 @@ def metadata(folder: Path) -> dict[str, list[Any]]:
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:
-    """Processes are for its callers to make."""
-    if workers:
-        raise Cannot("no processes")
-    write(workload, map(source.__getitem__, range(len(source))), folder)
+    """Processes are a pool by hand."""
+    write(workload, pool.samples(source, workers), folder)

@@ -2,18 +2,20 @@
 
 import gc
 import time
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import closing, suppress
+from itertools import islice
 
 import numpy as np
 
 from benchmarks import sweep, table, timing
 from benchmarks.page_cache import PAGE, evict
-from benchmarks.peer import Cannot, Numbers, optional
+from benchmarks.peer import Array, Cannot, Numbers, optional
 from benchmarks.peers import SYSTEMS
 from benchmarks.process_tree import disk_bytes
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried, attempted
-from benchmarks.workload import Workload
+from benchmarks.workload import Batch, Workload
 from benchmarks.workloads import READ
 
 CASES = {name: READ[name] for name in ("records", "images")}
@@ -40,6 +42,9 @@ BATCHES = 4
 IN_ORDER = 2**26  # bytes of consecutive samples
 SHARE = 16  # one sample of so many: of more, some would lie in pages that were read for others
 
+_STREAM = "samples"
+"""The function of a peer, and so a part of a setting, by which who gathers nothing is read in order."""
+
 
 def prepare(job: Job) -> Tried:
     """Store, check, and try the settings, each with files that the kernel has forgotten."""
@@ -52,24 +57,32 @@ def prepare(job: Job) -> Tried:
         del handle
         return 1 / _cold(store, setting)["seconds"]
 
-    return {"touched": sweep.tried(sweep.settings(store.peer, "layout", "open"), rate)}
+    def in_order(setting: Setting, _: float) -> float:
+        if _STREAM in setting:
+            _check_stream(store, setting)
+        return 1 / _in_order(store, setting)
+
+    touched = sweep.tried(sweep.settings(store.peer, "layout", "open"), rate)
+    # What is gathered was compared with the truth just now. Who gathers nothing may have a stream.
+    none = isinstance(sweep.best(touched), str)
+    ways = sweep.settings(store.peer, "layout", "open", *[_STREAM] * none)
+    return {"touched": touched, "in order": sweep.tried(ways, in_order)}
 
 
 def measure(job: Job) -> Found:
     """Seconds a sample, bytes read by bytes asked for and by those of its own pages, bytes read to open."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
-    setting = job.setting("touched")
-    found: Found = dict(_cold(store, setting))
-    return found | attempted("in order", lambda: {"in order": _in_order(store, setting)})
+    found = attempted("touched", lambda: {**_cold(store, job.setting("touched"))})
+    return found | attempted("in order", lambda: {"in order": _in_order(store, job.setting("in order"))})
 
 
 def _cold(store: Store, setting: Setting) -> dict[str, float]:
-    _forget(store)
+    _forget(store, setting)
     before = disk_bytes()
     handle = store.open(setting)
     opened = disk_bytes()
     batches = _asked(store.workload)
-    seconds = _seconds(store, handle, batches)
+    seconds = _seconds(store.peer.gather(handle, numbers) for numbers in batches)
     read = disk_bytes() - opened
     numbers = np.concatenate(batches)
     figures = {
@@ -84,23 +97,41 @@ def _cold(store: Store, setting: Setting) -> dict[str, float]:
 
 
 def _in_order(store: Store, setting: Setting) -> float:
-    """Seconds a sample of gathers that follow each other through the store from its beginning."""
-    _forget(store)
+    """Seconds a sample of gathers that follow each other from the beginning, or of a stream."""
+    _forget(store, setting)
     workload = store.workload
     count = min(workload.samples, workload.samples * IN_ORDER // workload.bytes)
+    handle = store.open(setting)
+    if _STREAM in setting:
+        with closing(_streamed(store, handle, setting)) as samples:
+            return _seconds(islice(samples, count)) / count
     batches = np.array_split(np.arange(count), -(-count // workload.batch))
-    return _seconds(store, store.open(setting), batches) / count
+    return _seconds(store.peer.gather(handle, numbers) for numbers in batches) / count
 
 
-def _forget(store: Store) -> None:
+def _streamed(store: Store, handle: object, setting: Setting) -> Generator[Array, None, None]:
+    yield from optional(store.peer, _STREAM)(handle, seed=0, shuffled=False, **setting[_STREAM])
+
+
+def _check_stream(store: Store, setting: Setting) -> None:
+    """Compare a batch's worth of samples from the beginning with the truth."""
+    with closing(_streamed(store, store.open(setting), setting)) as samples:
+        numbers = store.workload.check(list(islice(samples, store.workload.batch)))
+    if list(numbers) != list(range(store.workload.batch)):
+        raise ValueError(f"{store.workload.name}: the first {store.workload.batch} samples are not in order")
+
+
+def _forget(store: Store, setting: Setting) -> None:
     gc.collect()  # what an earlier handle has mapped could not be evicted
-    evict(store.folder)
+    evict(store.place(setting))
 
 
-def _seconds(store: Store, handle: object, batches: list[Numbers]) -> float:
+def _seconds(batches: Iterable[Batch]) -> float:
+    """Until all of them are there; each is made as it is asked for."""
     began = time.perf_counter()
-    for numbers in batches:
-        timing.touch(store.peer.gather(handle, numbers))
+    for batch in batches:
+        timing.touch(batch)
+        del batch  # its memory may be the next one's
     return time.perf_counter() - began
 
 
@@ -121,16 +152,17 @@ def report(results: Results, smoke: bool) -> list[str]:
     lines = [
         "## Cold reads",
         "",
-        "Distinct random samples in batches, after every file of the store was evicted from the page cache,",
-        "which mincore(2) confirmed. *Touched* is what was then read from the disk, read-ahead included, by",
-        "what was asked for, each sample rounded up to whole pages; *of its pages* is the same by the pages",
-        "of the system's own files that hold the samples and what its index tells of them, where it says",
-        "which. Of both, 1 is the least. They differ where samples are short: one of 2 KiB is asked for as a",
-        "single page, but where it can begin anywhere, it lies in two pages as often as in one, and DSRT",
-        "also reads the page of its checksum. *Opening* is what was read before, to open the store: who",
-        "reads all of it there finds it in the page cache afterwards. *In order* are batches of consecutive",
-        "samples from the beginning, up to 64 MiB of them, evicted anew.",
-        "Times are this disk's; a virtual one may be cached by its host.",
+        "Distinct random samples in batches, after every file that holds them was evicted from the page",
+        "cache, which mincore(2) confirmed. *Touched* is what was then read from the disk, read-ahead",
+        "included, by what was asked for, each sample rounded up to whole pages; *of its pages* is the same",
+        "by the pages of the system's own files that hold the samples and what its index tells of them,",
+        "where it says which. Of both, 1 is the least. They differ where samples are short: one of 2 KiB is",
+        "asked for as a single page, but where it can begin anywhere, it lies in two pages as often as in",
+        "one, and DSRT also reads the page of its checksum. *Opening* is what was read before, to open the",
+        "store: who reads all of it there finds it in the page cache afterwards. *In order* are batches of",
+        "consecutive samples from the beginning, up to 64 MiB of them, evicted anew, in the setting that is",
+        "the fastest there; who cannot gather is read sample by sample. Times are this disk's; a virtual one",
+        "may be cached by its host.",
         "",
         *table.head(*_COLUMNS),
     ]

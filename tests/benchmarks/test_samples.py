@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.peers import memmap
@@ -25,6 +26,13 @@ def test_each_pass_has_every_sample_once_as_stored_or_in_an_order_of_its_own(
     shuffled = list(few.check(list(islice(memmap.samples(handle, seed=0, shuffled=True), 40))))
     assert sorted(shuffled[:20]) == sorted(shuffled[20:]) == list(range(20))
     assert shuffled[:20] != shuffled[20:]
+
+
+def test_advice_to_the_kernel_changes_nothing_that_is_read(tmp_path: Path) -> None:
+    few = replace(DENSE, samples=20)
+    memmap.write(few, few.all(), tmp_path)
+    handle = memmap.open(few, tmp_path, advice="random")
+    assert few.check(memmap.gather(handle, np.array([7, 3]))) == [7, 3]
 
 
 def _job(folder: Path, **settings: Setting | str) -> Job:

@@ -1,12 +1,13 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import reading
+from benchmarks import reading, sweep
 from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
-from benchmarks.peers import ALL, FULL, QUICK
+from benchmarks.peers import ALL, FULL, QUICK, memmap
 from benchmarks.suite import Found, Job, Results
 from benchmarks.suites import SUITES, cold, core
 
@@ -84,6 +85,24 @@ def test_a_failure_to_read_in_order_keeps_the_random_reads(
     monkeypatch.setattr(cold, "_in_order", fails)
     found = cold.measure(_job("records", "touched", tmp_path))
     assert found == {"touched": 1.0, "in order": "pages stay"}
+
+
+def test_a_system_that_gathers_nothing_is_read_in_order_by_its_stream(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def gather(*_: object) -> None:
+        raise Cannot("streams only")
+
+    monkeypatch.setattr(cold, "evict", lambda _: None)
+    monkeypatch.setattr(memmap, "gather", gather)
+    job = _job("records", "none", tmp_path)
+    tried = cold.prepare(job)
+    assert {reason for _, reason in tried["touched"]} == {"streams only"}
+    best = {work: sweep.best(attempts) for work, attempts in tried.items()}
+    assert "samples" in best["in order"]
+    found = cold.measure(replace(job, settings=best))
+    assert found["touched"] == "streams only"
+    assert not isinstance(found["in order"], str)
 
 
 def test_reading_on_one_core_keeps_to_one_before_anything_is_opened(
