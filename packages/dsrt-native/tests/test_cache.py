@@ -115,6 +115,28 @@ def test_an_index_that_is_none_is_refused(cache):
             cache[index]
 
 
+class Tensor:
+    """As torch's: of any number of axes, and with an index if it holds one number."""
+
+    def __init__(self, *values):
+        self.values = np.array(values)
+        self.ndim = 1
+
+    def __index__(self):
+        return int(self.values.item())
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_a_tensor_of_rows_gives_a_batch_even_of_one(cache, samples, same):
+    for rows in ([7], [7, 0, -1]):
+        labels = cache.fields["label"][Tensor(*rows)]
+        same(labels, np.array(column(samples, "label", rows)))
+    with pytest.raises(TypeError, match="bool"):
+        cache[Tensor(True)]
+
+
 def test_fields_restricts_names_and_gives_their_order(path, samples, same):
     with Cache.open(path, fields=["good", "caption", "label"]) as cache:
         same(cache[3], {name: samples[3][name] for name in ("good", "caption", "label")})

@@ -91,10 +91,22 @@ def test_a_column_that_cannot_be_is_refused(caches):
     refused(SchemaError, "one axis", {"c": np.zeros((2, 1))})
     refused(SchemaError, r"datetime64\[s\]", {"c": np.zeros(2, "M8[s]")})
     refused(SchemaError, "only str and None", {"c": ["a", 1]})
+    for cut in (np.array([b"a\0", b"b"]), (b"a\0", b"b")):
+        refused(SchemaError, r"column c: an array of \|S2, which cuts zeros at the end", {"c": cut})
     refused(TypeError, "mapping of names", [np.arange(2)])
     refused(SchemaError, "(?i)decimal", {"c": pa.array([1, 2], pa.decimal128(3))})
     refused(SchemaError, "(?i)list", {"c": pa.array([[1], [2]])})
     refused(SchemaError, "(?i)dictionary|categor", {"c": pa.array(["a", "b"]).dictionary_encode()})
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "M8[us]", "M8[ns]", "m8[ms]"])
+def test_a_time_that_is_none_is_refused_and_null_in_arrow_data(caches, dtype):
+    times = np.array([3, "NaT", "NaT"], dtype)
+    with pytest.raises(SchemaError, match=r"column c: 2 values are NaT, the first in row 1; give Arrow data"):
+        Population(caches, rows=[0, 1, 2], columns={"c": times})
+    population = Population(caches, rows=[0, 1, 2], columns={"c": pa.array(times)})
+    assert population[0]["c"] == times[0]
+    assert population[1]["c"] is None
 
 
 def test_a_population_from_an_arrow_table(caches):

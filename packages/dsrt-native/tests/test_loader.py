@@ -127,6 +127,11 @@ def test_a_loader_shows_its_rows_and_its_position(population):
         ("collate_fn", "transform="),
         ("persistent_workers", "close"),
         ("num_workers", "threads="),
+        ("worker_init_fn", "_seed"),
+        ("multiprocessing_context", "threads="),
+        ("timeout", "Ctrl-C"),
+        ("in_order", "order of the stream"),
+        ("pin_memory_device", "pin_memory=True"),
         ("nonsense", "no argument 'nonsense'"),
     ],
 )

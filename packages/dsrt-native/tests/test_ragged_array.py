@@ -64,3 +64,46 @@ def test_a_record_that_does_not_fit_is_named_and_never_cut():
         ragged.to_padded(0, 4)
     with pytest.raises(ValueError, match="is for 2 axes; these records have 1"):
         ragged.to_padded(0, (5, 5))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [
+        ("uint16", -100),
+        ("uint16", 2**16),
+        ("int8", 0.5),
+        ("int64", np.nan),
+        ("int64", 2**63),
+        ("uint8", None),
+    ],
+)
+def test_a_fill_that_the_dtype_cannot_hold_is_refused_and_never_wrapped_or_cut(dtype, fill):
+    ragged = packed(np.array([1, 2], dtype), np.array([3], dtype))
+    with pytest.raises(ValueError, match=rf"fill=.*the records are {dtype}.*fields=\{{name: 'int64'\}}"):
+        ragged.to_padded(fill)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [
+        ("uint16", 2**16 - 1),
+        ("int8", np.int64(-128)),
+        ("uint64", 2**64 - 1),
+        ("float32", -0.5),
+        ("bool", True),
+    ],
+)
+def test_a_fill_that_the_dtype_holds_is_what_stands_there(dtype, fill):
+    padded = packed(np.array([1, 1], dtype), np.array([1], dtype)).to_padded(fill)
+    assert padded.dtype == dtype
+    assert padded.tolist() == [[1, 1], [1, fill]]
+
+
+def test_a_length_is_an_integer_of_any_kind():
+    ragged = packed(np.array([1, 2]), np.array([3]))
+    for length in (3, np.int32(3), np.array(3), np.array([3]), [np.uint8(3)]):
+        assert ragged.to_padded(0, length).tolist() == [[1, 2, 0], [3, 0, 0]]
+    with pytest.raises(TypeError, match=r"length=2\.5: expected an integer"):
+        ragged.to_padded(0, 2.5)
+    with pytest.raises(ValueError, match="length=-1"):
+        ragged.to_padded(0, -1)

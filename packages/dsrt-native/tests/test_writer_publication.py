@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -62,8 +63,36 @@ def test_an_exception_discards_everything_and_is_the_one_that_is_seen(tmp_path):
 def test_a_writer_without_a_with_block_leaves_nothing(tmp_path):
     writer = CacheWriter(tmp_path / "x", {"x": Dense("int64")})
     writer.append({"x": 1})
-    del writer
+    with pytest.warns(RuntimeWarning, match=r"x: 1 samples were appended and are not published.*with Cache"):
+        del writer
     assert names(tmp_path) == []
+
+
+def test_a_writer_without_a_with_block_warns_of_nothing_but_samples(tmp_path):
+    for writer in (CacheWriter(tmp_path / "x", {"x": Dense("int64")}), CacheWriter.__new__(CacheWriter)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            writer.__del__()
+        assert seen == []
+
+
+LEFT = """
+import os, sys
+from dsrt_format import Dense
+from dsrt_native import CacheWriter
+writer = CacheWriter(sys.argv[1], {"x": Dense("int64")})
+writer.append({"x": 1})
+if (child := os.fork()) == 0:
+    sys.exit()
+os.waitpid(child, 0)
+"""
+
+
+def test_a_writer_that_is_left_at_the_end_warns_in_its_own_process_alone(tmp_path):
+    command = [sys.executable, "-c", LEFT, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count("samples were appended") == 1, done.stderr
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_closed_writer_says_so(tmp_path):

@@ -1,10 +1,13 @@
 """Arguments checked before the engine sees them, and those of other loaders refused with advice."""
 
 import operator
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
-__all__ = ["callback", "refuse", "whole", "word"]
+import numpy as np
+
+__all__ = ["callback", "fill_of", "lengths_of", "refuse", "whole", "word"]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -20,6 +23,11 @@ _HERE = {
     "batch_sampler": "order= and batch_size say which rows come",
     "generator": "seed= is all the randomness there is",
     "pin_memory": "dsrt_torch.Loader has it",
+    "pin_memory_device": "pin_memory=True of dsrt_torch.Loader pins for CUDA",
+    "worker_init_fn": "there are no worker processes; what is random in transform= comes from _seed",
+    "multiprocessing_context": "there are no worker processes; threads= of the engine read and decode",
+    "timeout": "a wait for a batch ends with the batch, its error or Ctrl-C",
+    "in_order": "batches always come in the order of the stream",
 }
 
 
@@ -50,6 +58,39 @@ def whole(name: str, value: int, low: int, high: int = 2**63 - 1) -> int:
     if not low <= number <= high:
         raise ValueError(f"{name}={number}: expected {low} to {high}")
     return number
+
+
+def fill_of(fill: Any, dtype: str) -> Any:
+    """Return what padding of a dtype is filled with, which must not wrap or lose its fraction in silence.
+
+    Raises:
+        ValueError: The dtype is one of integers, and `fill` none that it holds.
+    """
+    if not dtype.startswith(("int", "uint")):
+        return fill
+    held = np.iinfo(dtype)
+    with suppress(TypeError):
+        if held.min <= (number := operator.index(fill)) <= held.max:
+            return number
+    raise ValueError(
+        f"fill={fill!r}: the records are {dtype}, which holds integers of {held.min} to {held.max}; "
+        "for another fill ask for a dtype that holds it, such as fields={name: 'int64'}"
+    )
+
+
+def lengths_of(length: Any) -> list[int]:
+    """Return the lengths to pad to, one an axis.
+
+    Raises:
+        TypeError: It is neither an integer nor a collection of integers.
+        ValueError: One is negative.
+    """
+    each: Iterable[Any]
+    try:
+        each = [operator.index(length)]
+    except TypeError:
+        each = length if isinstance(length, Iterable) else [length]
+    return [whole("length", one, 0) for one in each]
 
 
 def callback(name: str, value: _Function) -> _Function:

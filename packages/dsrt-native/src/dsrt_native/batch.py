@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrt_format.dtypes import numpy_dtype
 from dsrt_native import _native
+from dsrt_native.arguments import fill_of, lengths_of
 
 __all__ = ["Batch", "RaggedArray", "arrays", "elements"]
 
@@ -46,21 +47,26 @@ class RaggedArray(NamedTuple):
             return records
         return [r.reshape(shape) for r, shape in zip(records, self.shapes.tolist(), strict=True)]
 
-    def to_padded(self, fill: Any, length: int | Sequence[int] | None = None) -> NDArray[Any]:
+    def to_padded(
+        self, fill: Any, length: SupportsIndex | Sequence[SupportsIndex] | None = None
+    ) -> NDArray[Any]:
         """Return one array ``[samples, length, ...]`` with the records at the start of each row.
 
         Args:
-            fill: What stands behind the records.
+            fill: What stands behind the records; of integers, one that their dtype holds.
             length: The length to pad to; one number per axis where records have several. The longest
                 record's by default.
 
         Raises:
-            ValueError: A record is longer than `length`, or `length` has another number of axes.
+            TypeError: `length` is neither an integer nor several.
+            ValueError: A record is longer than `length`, or `length` has another number of axes. Or the dtype
+                cannot hold `fill`; ``fields=`` asks for a wider one.
         """
+        fill = fill_of(fill, self.values.dtype.name)
         count = len(self.offsets) - 1
         shapes = self.lengths()[:, np.newaxis] if self.shapes is None else self.shapes
         longest = shapes.max(axis=0, initial=0)
-        room = longest if length is None else np.atleast_1d(np.asarray(length, np.int64))
+        room = longest if length is None else np.array(lengths_of(length), np.int64)
         if room.shape != longest.shape:
             raise ValueError(f"length {length!r} is for {room.size} axes; these records have {longest.size}")
         if (shapes > room).any():

@@ -96,7 +96,11 @@ def _column(name: str, values: Any) -> Any:
         )
     if array.ndim != 1:
         raise SchemaError(f"column {name}: expected one axis, one value per row, not the shape {array.shape}")
-    if array.dtype.kind in "USOT":
+    if array.dtype.kind == "S":
+        raise SchemaError(
+            f"column {name}: an array of {array.dtype}, which cuts zeros at the end; give a list of bytes"
+        )
+    if array.dtype.kind in "UOT":
         return _strings(name, array.tolist())
     word, native = _number(name, array)
     return word, np.ascontiguousarray(native).view(np.uint8)
@@ -122,6 +126,11 @@ def _number(name: str, array: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     if dtype.kind in "biu" or dtype in (np.float32, np.float64):
         return dtype.name, array
     unit = np.datetime_data(dtype)[0] if dtype.kind in "Mm" else ""
+    if unit and (lacking := np.isnat(array)).any():
+        raise SchemaError(
+            f"column {name}: {np.count_nonzero(lacking)} values are NaT, the first in row "
+            f"{lacking.argmax()}; give Arrow data, which can have nulls, such as pyarrow.array(values)"
+        )
     if dtype.kind == "M" and unit == "D":
         days = array.view(np.int64)
         if (days.astype(np.int32) != days).any():

@@ -157,8 +157,9 @@ def item_of(
     what: str,
 ) -> dict[str, Any]:
     """Return what brackets ask for: one sample for an integer, else a batch."""
-    # An array has __index__, too, whatever its shape. isinstance of a protocol takes longer than the reading.
-    if not hasattr(index, "__index__") or (isinstance(index, np.ndarray) and index.ndim > 0):
+    # Arrays and tensors have __index__, too, whatever their shape. isinstance of a protocol takes longer than
+    # the reading.
+    if type(index) is not int and (not hasattr(index, "__index__") or getattr(index, "ndim", 0) > 0):
         return batch_of(population, rows_of(cast(Rows, index), len(population), what), fields)
     kinds, sample = population.sample(_row_of(index, len(population), what), fields)
     columns = arrays(sample)

@@ -43,8 +43,8 @@ class Population:
             `with_weights` can say that there are none.
         columns: Extra columns, delivered beside the fields: a mapping from names to arrays, or a table that
             speaks the Arrow PyCapsule interface (of Polars or pyarrow). An array is NumPy's (bool, integers,
-            float32 and 64, datetime64, timedelta64, str, bytes), a list of strings or bytes, or speaks that
-            interface.
+            float32 and 64, datetime64, timedelta64, str), a list of strings or bytes, or speaks that
+            interface, with which there can be nulls.
 
     Raises:
         SchemaError: A column's name or type is illegal; a length is not that of the rows.

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn, Self
@@ -34,6 +34,8 @@ _EARLIER = {None: "ask", True: "resume", False: "discard"}
 
 class CacheWriter:
     """Writes a cache: leaving the ``with`` block publishes it, an exception does not.
+
+    Without the block nothing is published, and a RuntimeWarning says so when the writer is let go.
 
     Everything is written into ``.<name>.building`` beside `path`, which is locked, and made durable before
     one rename shows it. At every moment `path` is a complete cache or does not exist. Threads of the engine
@@ -95,7 +97,8 @@ class CacheWriter:
     ) -> None:
         self._path = Path(path)
         self._native: _native.Writer | None = None
-        self._count = 0
+        self._count = self._resumed = 0
+        self._process = os.getpid()
         if (problem := cache_name_problem(self._path.name)) is not None:
             raise SchemaError(f"{self._path.name!r} cannot be the name of a cache: {problem}")
         if fingerprint is not None:
@@ -275,6 +278,22 @@ class CacheWriter:
                     _say_what_became(error, self._path, native)
                 # Its traceback leads to this frame: together they would keep the writer and its lock.
                 error = None
+
+    def __del__(
+        self, _warn: Callable[..., None] = warnings.warn, _process: Callable[[], int] = os.getpid
+    ) -> None:
+        # The defaults are there at the interpreter's end, too, when names of modules may be gone.
+        native = getattr(self, "_native", None)  # lacking if it was made with wrong arguments
+        # In a fork it is the parent's, and one that ended otherwise has raised an exception.
+        if native is None or self._process != _process() or native.outcome is not None:
+            return
+        if (lost := self._count - self._resumed) > 0:
+            _warn(
+                f"{self._path}: {lost} samples were appended and are not published, because the writer was "
+                "used without a with block; write `with CacheWriter(...) as writer:`",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a writer belongs to the process that made it and is neither pickled nor copied")
