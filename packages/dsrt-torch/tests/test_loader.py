@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 import dsrt_native
 from dsrt_format import SchemaError
@@ -249,6 +251,27 @@ def test_dates_lie_in_pinned_memory_and_the_results_of_a_transform_are_copied_th
     assert storages(batch) == {t.untyped_storage().data_ptr() for t in lent if t.numel()}
 
 
+def test_tensors_that_a_transform_returns_are_copied_to_pinned_memory_too(
+    population: Population, lent: list[torch.Tensor]
+) -> None:
+    def transform(batch: dict[str, Any]) -> dict[str, Any]:
+        made = to_torch(batch)
+        return {
+            "x": made["x"].T,
+            "inner": {"boxes": made["boxes"]},
+            "grows": torch.ones(1, requires_grad=True),
+        }
+
+    options: dict[str, Any] = {"order": "sequential", "fields": ["x", "boxes"], "transform": transform}
+    with Loader(population, 10, **options, pin_memory=True) as loader:
+        (batch,) = list(loader)
+    assert batch["x"][0].tolist() == list(range(10))
+    assert [len(record) for record in batch["inner"]["boxes"].to_list()] == [0, 1] * 5
+    assert batch["grows"].requires_grad
+    found = storages({"x": batch["x"], "boxes": batch["inner"]["boxes"]})
+    assert found == {t.untyped_storage().data_ptr() for t in lent if t.numel()}
+
+
 def test_batches_without_bytes_can_be_pinned(population: Population, lent: list[torch.Tensor]) -> None:
     empty = Population(population.caches, rows=[0, 3, 6, 9])  # no token in any of them
     with Loader(empty, 4, order="sequential", fields=["caption", "tokens"], pin_memory=True) as loader:
@@ -257,10 +280,20 @@ def test_batches_without_bytes_can_be_pinned(population: Population, lent: list[
     assert batch["caption"][1] == "größe 3"
 
 
-@pytest.mark.parametrize("habit", ["shuffle", "drop_last", "collate_fn", "persistent_workers"])
+HABITS = set(signature(DataLoader.__init__).parameters) - set(signature(Loader.__init__).parameters)
+
+
+@pytest.mark.parametrize("habit", sorted(HABITS))
 def test_habits_from_torch_are_answered_with_what_is_done_here(population: Population, habit: str) -> None:
-    with pytest.raises(TypeError, match=habit):
+    with pytest.raises(TypeError, match=f"Loader has no argument '{habit}': "):
         Loader(population, 2, **{habit: True})
+
+
+def test_a_tensor_of_rows_gives_a_batch_even_of_one(population: Population) -> None:
+    (cache,) = population.caches
+    assert cache[torch.tensor([7])]["x"].tolist() == [[7, -7]]
+    assert population[torch.tensor([7, 0, -1])]["x"].tolist() == [[7, -7], [0, 0], [9, -9]]
+    assert cache[torch.tensor(7)]["x"].tolist() == [7, -7]
 
 
 def test_a_transform_that_is_no_function_is_refused_at_once(population: Population) -> None:

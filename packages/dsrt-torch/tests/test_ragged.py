@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -55,6 +57,29 @@ def test_a_length_that_does_not_fit_is_refused() -> None:
         ragged.to_padded(0, 2)
     with pytest.raises(ValueError, match="is for 2 axes; these records have 1"):
         ragged.to_padded(0, [3, 3])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [(torch.uint16, -100), (torch.uint16, 2**16), (torch.int8, 0.5), (torch.int64, float("nan"))],
+)
+def test_a_fill_that_the_dtype_cannot_hold_is_refused_and_never_wrapped_or_cut(
+    dtype: torch.dtype, fill: float
+) -> None:
+    ragged = RaggedArray(torch.tensor([1, 2, 3]).to(dtype), torch.tensor([0, 2, 3]))
+    with pytest.raises(ValueError, match=r"fill=.*fields=\{name: 'int64'\}"):
+        ragged.to_padded(fill)
+    wide = ragged._replace(values=ragged.values.to(torch.float64))
+    assert repr(wide.to_padded(fill)[1, 1].item()) == repr(float(fill))
+
+
+def test_a_length_is_an_integer_of_any_kind() -> None:
+    ragged = RaggedArray(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 3]))
+    lengths: list[Any] = [2, ragged.lengths().max(), np.int64(2), [np.int32(2)], torch.tensor([2])]
+    for length in lengths:
+        assert ragged.to_padded(-1, length).tolist() == [[1, 2], [3, -1]]
+    with pytest.raises(TypeError, match=r"length=2\.5: expected an integer"):
+        ragged.to_padded(0, 2.5)  # type: ignore[arg-type]  # refused
 
 
 def test_it_is_a_pytree() -> None:

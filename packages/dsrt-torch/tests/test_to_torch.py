@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 
+from dsrt_native import RaggedArray
 from dsrt_torch import to_torch
 
 DTYPES = [
@@ -86,5 +87,8 @@ def test_scalars_empty_arrays_and_nested_dicts_are_converted_and_the_rest_stays(
 def test_what_torch_cannot_hold_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="names: torch has no dtype for NumPy's <U1"):
         to_torch({"names": np.array(["a"])})
+    for masked in (np.ma.arange(2), np.ma.masked, RaggedArray(np.ma.arange(2), np.array([0, 2]))):
+        with pytest.raises(TypeError, match="x: a masked array, whose mask would hide values"):
+            to_torch({"x": masked})
     with pytest.raises(TypeError, match="a dict by name, not list"):
         to_torch([np.zeros(2)])

@@ -43,6 +43,11 @@ def lend(size: int) -> NDArray[np.uint8]:
 
 
 def pinned(tensor: Tensor) -> Tensor:
-    """Return a page-locked copy of a tensor."""
+    """Return a page-locked copy of a tensor.
+
+    What cannot be copied so comes as it is: a tensor on a device, a sparse one, one with gradients.
+    """
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.requires_grad:
+        return tensor
     copy = page_locked(tensor.nbytes).view(tensor.dtype).view(tensor.shape)
     return copy.copy_(tensor)

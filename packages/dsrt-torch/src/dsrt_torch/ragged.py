@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import torch
 from torch import Tensor
+
+from dsrt_native.arguments import fill_of, lengths_of
 
 __all__ = ["RaggedArray"]
 
@@ -42,21 +44,27 @@ class RaggedArray(NamedTuple):
             return records
         return [r.reshape(shape) for r, shape in zip(records, self.shapes.tolist(), strict=True)]
 
-    def to_padded(self, fill: complex, length: int | Sequence[int] | None = None) -> Tensor:
+    def to_padded(
+        self, fill: complex, length: SupportsIndex | Sequence[SupportsIndex] | None = None
+    ) -> Tensor:
         """Return one tensor ``[samples, length, ...]`` with the records at the start of each row.
 
         Args:
-            fill: What stands behind the records.
+            fill: What stands behind the records; of integers, one that their dtype holds: tokens stored as
+                uint16 have no -100, those that come as int64 do.
             length: The length to pad to; one number per axis where records have several. The longest
                 record's by default.
 
         Raises:
-            ValueError: A record is longer than `length`, or `length` has another number of axes.
+            TypeError: `length` is neither an integer nor several.
+            ValueError: A record is longer than `length`, or `length` has another number of axes. Or the dtype
+                cannot hold `fill`; ``fields=`` of the loader asks for a wider one.
         """
+        fill = fill_of(fill, str(self.values.dtype).removeprefix("torch."))
         shapes = self.lengths()[:, None] if self.shapes is None else self.shapes
         count, axes = shapes.shape
         longest = shapes.amax(dim=0).tolist() if count else [0] * axes
-        room = longest if length is None else [length] if isinstance(length, int) else list(length)
+        room = longest if length is None else lengths_of(length)
         if len(room) != axes:
             raise ValueError(f"length {length!r} is for {len(room)} axes; these records have {axes}")
         if any(needed > given for needed, given in zip(longest, room, strict=True)):

@@ -1,5 +1,6 @@
 """Batches as tensors: cut from the engine's memory without a copy, or made from NumPy arrays."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,13 +53,13 @@ def to_torch(batch: Mapping[str, Any]) -> dict[str, Any]:
             inside. All else (lists of str or bytes, tensors) stays what it is.
 
     Raises:
-        TypeError: `batch` is no mapping, or torch has no dtype for an array.
+        TypeError: `batch` is no mapping, torch has no dtype for an array, or an array is a masked one.
     """
     return converted(batch, lambda tensor: tensor)
 
 
 def converted(batch: Mapping[str, Any], finish: Callable[[Tensor], Tensor]) -> dict[str, Any]:
-    """Return what `to_torch` does, with `finish` applied to each tensor that it makes."""
+    """Return what `to_torch` does, with `finish` applied to each tensor, those of the batch included."""
     if not isinstance(batch, Mapping):
         raise TypeError(f"expected a batch, that is a dict by name, not {type(batch).__name__}")
     return {name: _value(name, value, finish) for name, value in batch.items()}
@@ -81,7 +82,7 @@ def _column(batch: _native.Batch, place: int, name: str, layout: tuple[Any, ...]
 
 
 def _part(batch: _native.Batch, dtype: torch.dtype, shape: tuple[int, ...], at: int) -> Tensor:
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     memory: Any = batch.memory
     if memory is not None:
         # `memory.base` is a tensor over the storage that was lent; see dsrt_torch.memory.
@@ -95,14 +96,18 @@ def _part(batch: _native.Batch, dtype: torch.dtype, shape: tuple[int, ...], at: 
 
 def _value(name: str, value: Any, finish: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        return finish(_tensor(name, np.asarray(value)))
-    if isinstance(value, dsrt_native.RaggedArray):
-        parts = [None if part is None else finish(_tensor(name, part)) for part in value]
-        return RaggedArray._make(parts)
+        return finish(_tensor(name, value))
+    if isinstance(value, Tensor):
+        return finish(value)
+    if isinstance(value, dsrt_native.RaggedArray | RaggedArray):
+        return RaggedArray._make(None if part is None else _value(name, part, finish) for part in value)
     return converted(value, finish) if isinstance(value, Mapping) else value
 
 
-def _tensor(name: str, array: NDArray[Any]) -> Tensor:
+def _tensor(name: str, value: NDArray[Any] | np.generic) -> Tensor:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array, whose mask would hide values; give .filled(value) or .data")
+    array = np.asarray(value)
     as_int64 = array.dtype.kind in "mM" or (name == "_seed" and array.dtype == np.uint64)
     dtype = torch.int64 if as_int64 else _DTYPES.get(array.dtype.name)
     if dtype is None:
