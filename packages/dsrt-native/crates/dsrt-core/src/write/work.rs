@@ -12,7 +12,8 @@ use rustix::io::Errno;
 use super::disk::{Disk, failed, names};
 use super::lock::Lock;
 use super::target::{
-    absolute, check_outside_of_caches, check_target, digest_at, look, make_parents, remove_parents, split, work_path,
+    absolute, check_outside_of_caches, check_target, digest_at, is_cache, look, make_parents, remove_parents, split,
+    work_path,
 };
 use super::umask;
 use super::unfinished::Unfinished;
@@ -198,6 +199,7 @@ impl Work {
             self.disk.sync_directory(&self.path)?;
         }
         if look(&self.old())?.is_some() {
+            self.check_only_copy()?;
             self.disk.remove_all(&self.old())?;
         }
         if left {
@@ -212,15 +214,18 @@ impl Work {
         Ok(())
     }
 
-    /// Refuses to go on if the old cache is here and not back in its place: then this is the only one there is.
+    /// Refuses to go on if the old cache is here and there is none in its place: then this is the only one there is.
     fn check_only_copy(&self) -> Result<()> {
-        if look(&self.old())?.is_none() || look(&self.target)?.is_some() {
+        if look(&self.old())?.is_none() || is_cache(&self.target) {
             return Ok(());
         }
         let (old, target) = (self.old(), self.target.display());
         Err(Error::new(
             Kind::Exists,
-            format!("{} is the old cache of {target}; rename it back, or remove it", old.display()),
+            format!(
+                "{} is the old cache of {target}, where there is no sound one now; rename it back, or remove it",
+                old.display()
+            ),
         ))
     }
 

@@ -68,6 +68,13 @@ fn the_only_copy_of_a_cache_is_never_deleted() {
     let old = work.old();
     drop(work);
     assert!(old.is_dir());
+    // Nor for what somebody puts where it was, which is no cache.
+    std::fs::create_dir(root.path().join("x")).unwrap();
+    std::fs::write(root.path().join("x/manifest.json"), "{}").unwrap();
+    let error = create(&root.path().join("x"), true).err().unwrap();
+    assert_eq!(error.kind(), Kind::Exists);
+    assert!(error.to_string().contains("old is the old cache of"), "{error}");
+    assert!(old.is_dir());
 }
 
 #[test]
