@@ -61,6 +61,26 @@ def test_arrays_outlive_batch_and_cache(path, samples):
     np.testing.assert_equal(tokens, samples[4]["tokens"])
 
 
+def test_memory_is_written_again_only_when_no_array_views_it(tmp_path):
+    # Of a size that no other test leaves in the pool.
+    records = np.random.default_rng(0).integers(0, 256, (64, 96 << 10), np.uint8)
+    reference.write(tmp_path / "c", {"x": Dense("uint8", (96 << 10,))}, ({"x": r} for r in records))
+    with Cache.open(tmp_path / "c") as cache:
+        batch = cache[:32]
+        address = batch["x"].ctypes.data
+        view = batch["x"][3:5]
+        del batch
+        gc.collect()
+        others = [cache[32:] for _ in range(4)]
+        assert address not in [other["x"].ctypes.data for other in others]
+        np.testing.assert_array_equal(view, records[3:5])
+        del view
+        gc.collect()
+        again = cache[32:]
+    assert again["x"].ctypes.data == address
+    np.testing.assert_array_equal(again["x"], records[32:])
+
+
 def test_arrays_begin_at_multiples_of_64_bytes(path):
     with Cache.open(path) as cache:
         batch = cache[:]

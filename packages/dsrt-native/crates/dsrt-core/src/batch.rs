@@ -3,9 +3,7 @@
 //! Everything a batch needs is planned first and allocated once, so that a batch can be lent any memory: the
 //! heap's, or page-locked memory that another library owns.
 
-use std::alloc::{Layout as Memory, alloc_zeroed, dealloc};
 use std::any::Any;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::dtype::{DType, Element};
@@ -38,51 +36,33 @@ impl Allocator for Heap {
 }
 
 struct HeapBuffer {
+    block: Box<[u8]>,
     /// The first aligned byte of the block.
-    start: NonNull<u8>,
+    start: usize,
     len: usize,
-    block: NonNull<u8>,
-    memory: Memory,
 }
-
-// SAFETY: the buffer owns its memory alone; shared access is read-only and writing needs `&mut`.
-unsafe impl Send for HeapBuffer {}
-// SAFETY: as above.
-unsafe impl Sync for HeapBuffer {}
 
 impl HeapBuffer {
     fn new(len: usize) -> Result<Self> {
         let refused = || Error::new(Kind::Memory, format!("a batch of {len} bytes cannot be allocated"));
-        // Aligned here and not by the allocator: that one writes the zeros of an aligned block itself, where for an
-        // unaligned one it takes pages that the system has zeroed, which saves a pass over every large batch. The room
-        // to align is never used up, so that an empty batch has a real address, too.
-        let memory = len.checked_add(ALIGNMENT).and_then(|size| Memory::from_size_align(size, 1).ok());
-        let memory = memory.ok_or_else(refused)?;
-        // SAFETY: the size is not zero.
-        let block = NonNull::new(unsafe { alloc_zeroed(memory) }).ok_or_else(refused)?;
-        let skip = block.addr().get().next_multiple_of(ALIGNMENT) - block.addr().get();
-        // SAFETY: `skip` is less than `ALIGNMENT`, so `len` bytes and one more of the block are left behind it.
-        let start = unsafe { block.add(skip) };
-        Ok(Self { start, len, block, memory })
+        // The room to align is never used up, so that an empty batch has a real address, too.
+        let size = len.checked_add(ALIGNMENT).ok_or_else(refused)?;
+        let mut block = Vec::new();
+        block.try_reserve_exact(size).map_err(|_| refused())?;
+        block.resize(size, 0);
+        let block = block.into_boxed_slice();
+        let start = block.as_ptr().addr().wrapping_neg() % ALIGNMENT;
+        Ok(Self { block, start, len })
     }
 }
 
 impl Buffer for HeapBuffer {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` initialised bytes from `start` belong to self.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        self.block.get(self.start..self.start + self.len).unwrap_or_default()
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and self is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for HeapBuffer {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this very layout.
-        unsafe { dealloc(self.block.as_ptr(), self.memory) }
+        self.block.get_mut(self.start..self.start + self.len).unwrap_or_default()
     }
 }
 

@@ -12,4 +12,5 @@ mod damage;
 mod example;
 mod metadata;
 mod round_trip;
+mod streamed;
 mod support;

@@ -1,0 +1,158 @@
+//! Batches so large that their columns are stored past the caches and shared among threads: every record is as it was
+//! written, or reported.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dsrt_core::Result;
+use dsrt_core::batch::{Batch, Heap};
+use dsrt_core::dtype::DType;
+use dsrt_core::field::{Codec, Field, FieldKind};
+use dsrt_core::format::json::Value as Json;
+use dsrt_core::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather};
+use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Writer, WriterOptions};
+
+use crate::support::{change, gather_field, records};
+
+const SAMPLES: u64 = 60;
+const PER_SHARD: u64 = 25;
+
+/// Bytes of a dense record: no multiple of a line of the caches.
+const DENSE: u64 = 2_100;
+
+/// Rows of a batch, of which each column has more than 4 MiB: from 2 MiB on it is stored past the caches, from 4 MiB on
+/// it is shared, too.
+const ROWS: u64 = 2_400;
+
+const FLIPS: u64 = 8;
+
+fn fields() -> [Field; 4] {
+    let field = |name: &str, kind, dtype, codec| Field { name: name.into(), kind, dtype, codec, delta: 0 };
+    [
+        field("dense", FieldKind::Dense([DENSE].into()), DType::UInt8, Codec::Raw),
+        field("ragged", FieldKind::Ragged(1), DType::UInt16, Codec::Raw),
+        field("zstd", FieldKind::Ragged(1), DType::UInt16, Codec::Zstd),
+        field("dict", FieldKind::Ragged(1), DType::UInt16, Codec::ZstdDict),
+    ]
+}
+
+fn is_dense(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Dense(_))
+}
+
+/// What was written, as its elements and its bytes.
+fn record(field: &Field, sample: u64) -> (u64, Vec<u8>) {
+    let elements = if is_dense(field) { DENSE } else { 500 + sample * 371 % 1_500 };
+    let bytes = elements * field.dtype.size() as u64;
+    (elements, (0..bytes).map(|at| (sample * 31 + at / 7) as u8).collect())
+}
+
+fn written(directory: &Path) -> PathBuf {
+    let encoding = |field: Field| {
+        let body = || Dictionary::Body(b"the bytes of a raw dictionary".to_vec());
+        let dictionary = (field.codec == Codec::ZstdDict).then(body);
+        (field, Encoding { level: 3, dictionary })
+    };
+    let options = WriterOptions {
+        fields: fields().map(encoding).into(),
+        metadata: vec![],
+        fingerprint: None,
+        attributes: Json::Object(Default::default()),
+        samples_per_shard: PER_SHARD,
+        shard_bytes: 1 << 30,
+        replace: false,
+        threads: 2,
+        earlier: Earlier::Ask,
+    };
+    let target = directory.join("cache");
+    let mut writer = Writer::create(&target, options).unwrap();
+    for sample in 0..SAMPLES {
+        let values = fields().map(|field| record(&field, sample));
+        let records =
+            values.each_ref().map(|(elements, bytes)| Record { bytes, shape: std::slice::from_ref(elements) });
+        writer.append(&records, &[], &mut || Ok(())).unwrap();
+    }
+    writer.publish(&mut || Ok(())).unwrap();
+    target
+}
+
+fn rows() -> Vec<u64> {
+    (0..ROWS).map(|place| place * 23 % SAMPLES).collect()
+}
+
+fn gathered(cache: &Cache, field: &Field, on: OnDamage, threads: usize) -> Result<Batch> {
+    let source = PayloadSource::new([cache.clone()].into(), &field.name)?;
+    let columns: [(Arc<str>, Arc<dyn Source>); 1] = [(field.name.clone(), Arc::new(source))];
+    let (rows, valid) = (rows(), [true; ROWS as usize]);
+    let ids: Vec<_> = rows.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
+    let rows = Rows { ids: &ids, rows: &rows, positions: &rows, valid: &valid, seed: 0 };
+    gather(&columns, &rows, &Heap, on, threads)
+}
+
+/// Compares a large batch with what was written, where `bad` says which samples cannot be read.
+fn check(cache: &Cache, field: &Field, bad: &[bool], threads: usize, case: &str) {
+    let rows = rows();
+    let is_bad = |sample: u64| bad[sample as usize];
+    let batch = gathered(cache, field, OnDamage::Mask, threads).unwrap();
+    let found = records(&batch);
+    assert!(found.iter().map(Vec::len).sum::<usize>() > 4 << 20, "{case}: no large column");
+    for (sample, found) in rows.iter().zip(&found) {
+        let expected = match is_bad(*sample) {
+            false => record(field, *sample).1,
+            true if is_dense(field) => vec![0; DENSE as usize],
+            true => vec![],
+        };
+        assert!(*found == expected, "{case}, sample {sample}");
+    }
+    let reported: Vec<_> = batch.damaged.iter().map(|(place, _)| *place).collect();
+    let expected: Vec<_> = (0..rows.len()).filter(|place| is_bad(rows[*place])).collect();
+    assert!(reported == expected, "{case}: {} places reported, {} are damaged", reported.len(), expected.len());
+    let raised = gathered(cache, field, OnDamage::Raise, threads).err();
+    assert_eq!(raised.is_some(), bad.contains(&true), "{case}");
+    if let Some(error) = raised {
+        assert!(error.place().sample.is_some_and(is_bad), "{case}: {error}");
+    }
+}
+
+fn opened(path: &Path) -> [Cache; 2] {
+    [Io::Mmap, Io::Pread].map(|io| Cache::open_by(path, true, io).unwrap())
+}
+
+#[test]
+fn large_batches_are_what_was_written_by_one_thread_and_by_several() {
+    let directory = tempfile::tempdir().unwrap();
+    for cache in opened(&written(directory.path())) {
+        for field in fields() {
+            for threads in [1, 4] {
+                let case = format!("{}, {}, {threads} threads", field.name, cache.access().name());
+                check(&cache, &field, &[false; SAMPLES as usize], threads, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_found_in_a_large_batch_as_in_a_small_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = written(directory.path());
+    let mut damaged = 0;
+    for (number, field) in fields().iter().enumerate() {
+        for flip in 0..FLIPS {
+            let shard = path.join(format!("fields/{}/0000{}.shard", field.name, flip % 3));
+            let length = std::fs::metadata(&shard).unwrap().len();
+            // Behind the header, anywhere.
+            let bit = 512 + (flip * 2_654_435_761 + number as u64 * 40_503) % (8 * (length - 64));
+            let turn = |bytes: &mut Vec<u8>| bytes[bit as usize / 8] ^= 1 << (bit % 8);
+            change(&shard, turn);
+            for cache in opened(&path) {
+                let alone = |sample| gather_field(&cache, &field.name, &[sample], OnDamage::Raise).is_err();
+                let bad: Vec<_> = (0..SAMPLES).map(alone).collect();
+                damaged += bad.iter().filter(|bad| **bad).count();
+                let case = format!("{}, {}, bit {bit} of {}", field.name, cache.access().name(), shard.display());
+                check(&cache, field, &bad, if flip % 2 == 0 { 1 } else { 4 }, &case);
+            }
+            change(&shard, turn);
+        }
+    }
+    assert!(damaged > 32, "only {damaged} records were damaged");
+}
