@@ -3,7 +3,7 @@
 //! A batch should cost what moving its bytes costs. So each byte is touched once: loaded into a register, and from there
 //! both stored into the batch and folded into the checksum; what is checked is what is delivered. Three things in this
 //! are the processor's and have no words in Rust: carry-less multiplication of 64 bytes at once (VPCLMULQDQ), stores that
-//! bypass the caches, and prefetching. They are in this folder and nowhere else. A processor without the first goes the
+//! bypass the caches, and prefetching. The first two are in this folder and nowhere else. A processor without the first goes the
 //! plain way, `crc_fast` and a copy piece by piece; both ways are the same function, and the tests hold them to it.
 
 #[cfg(target_arch = "x86_64")]

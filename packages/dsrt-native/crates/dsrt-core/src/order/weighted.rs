@@ -18,7 +18,7 @@ const WINDOW: usize = 4;
 /// Windows from where the guide leads, before a search begins: nearly always enough.
 const WINDOWS: usize = 4;
 
-/// Draws that are worked on together, so that their waits for memory overlap. More than a processor can have waiting.
+/// Draws that are worked on together, so that their waits for memory overlap: as many as a processor can have waiting.
 const BLOCK: usize = 32;
 
 /// Weights prepared for drawing: 9 bytes a row.

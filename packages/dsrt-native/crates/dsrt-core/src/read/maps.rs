@@ -19,7 +19,9 @@ pub(super) struct Maps {
 
 /// Those of this process: half of what Linux lets a process have unless it is told otherwise (`vm.max_map_count`, 65,530).
 /// The other half is for threads, allocators, libraries, and for who else maps its data. At the usual 256 MiB a shard
-/// this many are 8 TiB; what is beyond is read, at the cost of a call for each record.
+/// this many are 8 TiB; what is beyond is read, at the cost of a call for each record, or of opening its file where more
+/// files are read than may be open. None is given up for another's sake: batches, slices and views borrow from a map, and
+/// who looked at each of them to know which is free would pay for it with every record.
 pub(super) static MAPS: Maps = Maps::new(1 << 15);
 
 /// A mapped file.
