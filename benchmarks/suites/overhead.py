@@ -28,7 +28,7 @@ MOST_ROUNDS = 25
 
 ROWS = 10**9
 _SOURCE = Path(__file__).parents[1] / "allocations.c"
-_WARMING, _COUNTED, _TIMED = 2_000, 10_000, 20_000
+_WARMING, _COUNTED, _TIMED = 10_000, 10_000, 20_000
 _ROWS = {
     "batch": "a batch of one sample of 64 bytes, from the loader, us",
     "state_dict": "`state_dict`, us",
