@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import signal
 import sys
 import threading
 
@@ -231,3 +232,20 @@ def test_what_is_asked_for_in_turns_is_what_comes(write_cache):
         assert population.gather([0], ["x"])["x"].dtype == "int32"
         assert list(population.gather([0], ["x"], errors="mask")) == ["x", "_valid"]
         assert list(population.gather([0], ["_row", "x"])) == ["_row", "x"]
+
+
+@pytest.mark.parametrize("into", [False, True])
+def test_ctrl_c_ends_a_gather_in_the_middle(write_cache, into):
+    # Records that take long to decode for their size, and of one so many that the signal comes long before the end.
+    letters = np.random.default_rng(0).choice(np.arange(16, dtype=np.uint8), 512, p=np.arange(1, 17) / 136)
+    fields = {"x": Dense("uint8", (512,), codec="zstd")}
+    path = write_cache("long", fields=fields, samples=[{"x": letters}], metadata=None)
+    population = Population([Cache.open(path)])
+    rows = np.zeros(400_000, np.int64)
+    out = {"x": np.empty((len(rows), 512), np.uint8)} if into else None
+    pressed = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
+    pressed.start()
+    with pytest.raises(KeyboardInterrupt):
+        population.gather(rows, out=out)
+    pressed.join()
+    np.testing.assert_array_equal(population.gather([0])["x"][0], letters)

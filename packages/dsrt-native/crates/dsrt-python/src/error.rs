@@ -2,6 +2,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 use dsrt_core::{Error, Kind};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -58,11 +62,75 @@ where
             work(&mut |also| {
                 Python::attach(|py| py.check_signals().and_then(|()| also(py))).map_err(|error| {
                     raised = Some(error);
-                    Error::new(Kind::State, "interrupted by a signal")
+                    interrupted()
                 })
             })
         })
     });
+    settled(py, done, raised)
+}
+
+/// Runs `work` without the GIL, where the function it is given is called by many threads. That of the caller looks for
+/// signals now and then; what the handler of one raised ends the work on all of them, and is then raised here.
+pub fn interruptible_on_all<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    F: Send + FnOnce(dsrt_core::read::Look<'_>) -> dsrt_core::Result<T>,
+    T: Send,
+{
+    let signals = Signals::default();
+    let done = py.detach(|| caught(|| work(&|| signals.look())));
+    settled(py, done, signals.raised.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The handlers of signals are called in the thread that made this, if they are Python's main thread.
+struct Signals {
+    thread: ThreadId,
+    looked: Mutex<Instant>,
+    is_interrupted: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self {
+            thread: thread::current().id(),
+            looked: Mutex::new(Instant::now()),
+            is_interrupted: AtomicBool::new(false),
+            raised: Mutex::default(),
+        }
+    }
+}
+
+impl Signals {
+    /// Between two looks that take the GIL.
+    const PATIENCE: Duration = Duration::from_millis(20);
+
+    fn look(&self) -> dsrt_core::Result<()> {
+        if self.is_interrupted.load(Ordering::Relaxed) {
+            return Err(interrupted());
+        }
+        if thread::current().id() != self.thread {
+            return Ok(());
+        }
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.elapsed() < Self::PATIENCE {
+            return Ok(());
+        }
+        *looked = Instant::now();
+        drop(looked);
+        Python::attach(|py| py.check_signals()).map_err(|error| {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.is_interrupted.store(true, Ordering::Relaxed);
+            interrupted()
+        })
+    }
+}
+
+fn interrupted() -> Error {
+    Error::new(Kind::State, "interrupted by a signal")
+}
+
+fn settled<T>(py: Python<'_>, done: dsrt_core::Result<T>, raised: Option<PyErr>) -> PyResult<T> {
     match (done, raised) {
         (Ok(done), None) => Ok(done),
         (Err(error), None) => Err(raise(py, &error)),

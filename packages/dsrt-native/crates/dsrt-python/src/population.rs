@@ -14,7 +14,7 @@ use crate::arrow::import_table;
 use crate::batch::{PyBatch, element_name};
 use crate::cache::{FieldDescription, PyCache, field_description};
 use crate::column::named_columns;
-use crate::error::{attached, detached};
+use crate::error::{attached, detached, interruptible_on_all};
 use crate::memory::{PythonMemory, View, numbers};
 use crate::wanted::{Asked, wanted};
 
@@ -126,10 +126,10 @@ impl PyPopulation {
         allocate: Option<Py<PyAny>>,
     ) -> PyResult<PyBatch> {
         let lent = allocate.map(PythonMemory::new);
-        let batch = detached(py, || {
+        let batch = interruptible_on_all(py, |look| {
             let projection = self.0.project(wanted(fields)?.as_deref(), mask)?;
             let memory: &dyn Allocator = lent.as_ref().map_or(&Pool, |lent| lent);
-            self.0.gather(&projection, &numbers(&rows)?, memory, on_damage(mask))
+            self.0.gather_unless(&projection, &numbers(&rows)?, memory, on_damage(mask), look)
         });
         match lent.and_then(PythonMemory::into_raised) {
             Some(raised) => Err(raised),
@@ -147,11 +147,11 @@ impl PyPopulation {
         arrays: Vec<PyBuffer<u8>>,
     ) -> PyResult<()> {
         let outs = attached(py, || Arrays::new(&arrays))?;
-        detached(py, || {
+        interruptible_on_all(py, |look| {
             let projection = self.0.project(wanted(fields)?.as_deref(), mask)?;
             // A copy: the rows may lie in one of the arrays.
             let rows = numbers(&rows)?;
-            outs.write(|outs| self.0.gather_into(&projection, &rows, outs, on_damage(mask)))
+            outs.write(|outs| self.0.gather_into(&projection, &rows, outs, on_damage(mask), look))
         })
     }
 

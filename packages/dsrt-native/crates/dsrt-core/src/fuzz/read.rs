@@ -148,7 +148,7 @@ pub(super) fn read(cache: &Cache, samples: &[u64], on: OnDamage) -> Result<Batch
 pub(super) fn column(source: Arc<dyn Source>, samples: &[u64], on: OnDamage) -> Result<Batch> {
     let ids: Vec<_> = samples.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; samples.len()];
-    let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
+    let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0, look: &|| Ok(()) };
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [("x".into(), source)];
     gather(&columns, &rows, &Heap, on, 2)
 }

@@ -80,7 +80,7 @@ fn refusal(codec: Codec, stored: &[u8], size: u64, damage: impl Fn(&Path)) -> Er
     let source = PayloadSource::new([cache].into(), "x").unwrap();
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [("x".into(), Arc::new(source))];
     let ids = [Id { cache: 0, sample: 0 }];
-    let rows = Rows { ids: &ids, rows: &[0], positions: &[0], valid: &[true], seed: 0 };
+    let rows = Rows { ids: &ids, rows: &[0], positions: &[0], valid: &[true], seed: 0, look: &|| Ok(()) };
     gather(&columns, &rows, &Refused, OnDamage::Raise, 1).err().unwrap()
 }
 

@@ -44,7 +44,8 @@ impl Work for Batches {
         let places =
             Places { rows: &rows, positions: &elements.positions, valid: &elements.valid, seed: self.sampler.seed() };
         let memory = Admitted { memory: &*self.memory, admission };
-        let batch = self.population.gather_at(&self.projection, &places, &memory, self.on_damage, 1)?;
+        let look = || admission.check();
+        let batch = self.population.gather_at(&self.projection, &places, &memory, self.on_damage, 1, &look)?;
         let damaged = batch.damaged.iter().map(|(place, error)| self.damaged(&rows, *place, error));
         let damaged = damaged.collect::<Result<_>>()?;
         Ok(Made { batch, damaged })

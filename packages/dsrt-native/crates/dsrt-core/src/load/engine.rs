@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +32,9 @@ pub(super) trait Work: Send + Sync {
 pub(super) trait Admission: Sync {
     /// Waits until `bytes` may be taken for this step. An error means that the step is not wanted any more.
     fn admit(&self, bytes: usize) -> Result<()>;
+
+    /// The same error, if that is so. It takes no lock.
+    fn check(&self) -> Result<()>;
 }
 
 /// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
@@ -49,6 +53,8 @@ struct Worker {
 
 struct Shared<O> {
     ring: Mutex<(Ring<O>, bool)>,
+    /// That of the ring, for who takes no lock.
+    generation: AtomicU64,
     /// There may be a step to claim, or the end has come.
     claims: Condvar,
     /// There may be room, or a step may not be wanted any more.
@@ -73,6 +79,7 @@ impl<O: Send + 'static> Engine<O> {
     pub fn new(threads: usize, prefetch: usize, max_bytes: usize) -> Self {
         let shared = Arc::new(Shared {
             ring: Mutex::new((Ring::new(prefetch, max_bytes), false)),
+            generation: AtomicU64::new(0),
             claims: Condvar::new(),
             room: Condvar::new(),
             ready: Condvar::new(),
@@ -114,6 +121,7 @@ impl<O: Send + 'static> Engine<O> {
         let mut guard = self.shared.lock();
         let forgotten = guard.0.restart(job);
         let generation = guard.0.generation();
+        self.shared.generation.store(generation, Ordering::Relaxed);
         drop(guard);
         self.shared.claims.notify_all();
         self.shared.room.notify_all();
@@ -121,7 +129,7 @@ impl<O: Send + 'static> Engine<O> {
         (generation, forgotten)
     }
 
-    /// Ends the threads, each of which finishes the batch it works on, and waits for them. Whoever is inside
+    /// Ends the threads, each of which soon gives up the batch it works on, and waits for them. Whoever is inside
     /// [`Engine::take`] comes out. In a forked child it does nothing.
     ///
     /// One of the threads may call this: an allocator that is Python's may set off its garbage collector, which may find
@@ -261,7 +269,7 @@ impl<O: Send> Admission for Waiting<'_, O> {
         loop {
             match guard.0.reserve(self.generation, self.number, bytes) {
                 Room::Yes => break,
-                Room::Never => return Err(Error::new(Kind::State, "this batch is not wanted any more")),
+                Room::Never => return Err(unwanted()),
                 Room::NotYet => {}
             }
             guard = self.shared.room.wait(guard).unwrap_or_else(PoisonError::into_inner);
@@ -270,6 +278,14 @@ impl<O: Send> Admission for Waiting<'_, O> {
         self.shared.room.notify_all();
         Ok(())
     }
+
+    fn check(&self) -> Result<()> {
+        if self.shared.generation.load(Ordering::Relaxed) == self.generation { Ok(()) } else { Err(unwanted()) }
+    }
+}
+
+fn unwanted() -> Error {
+    Error::new(Kind::State, "this batch is not wanted any more")
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {

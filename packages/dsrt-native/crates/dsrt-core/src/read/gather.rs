@@ -26,8 +26,41 @@ pub struct Id {
     pub sample: u64,
 }
 
+/// Called now and then while a batch is gathered, by any of the threads that do it. An error ends that and comes up.
+pub type Look<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// Looks again and again, by how much has been done.
+pub(super) struct Pace<'a> {
+    look: Look<'a>,
+    /// Bytes until the next look.
+    left: usize,
+}
+
+impl<'a> Pace<'a> {
+    /// Between two looks: a fraction of a millisecond, or some of what has to be waited for.
+    const BYTES: usize = 1 << 20;
+
+    /// What a record counts for beside its bytes.
+    const RECORD: usize = 256;
+
+    pub(super) fn new(look: Look<'a>) -> Self {
+        Self { look, left: Self::BYTES }
+    }
+
+    /// Notes that a record of so many bytes is being done.
+    #[inline]
+    pub(super) fn record(&mut self, bytes: usize) -> Result<()> {
+        if let Some(left) = self.left.checked_sub(bytes.saturating_add(Self::RECORD)) {
+            self.left = left;
+            return Ok(());
+        }
+        self.left = Self::BYTES;
+        (self.look)()
+    }
+}
+
 /// The samples of a batch, in its order. All slices have the same length.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Rows<'a> {
     /// What to read.
     pub ids: &'a [Id],
@@ -39,6 +72,8 @@ pub struct Rows<'a> {
     pub valid: &'a [bool],
     /// Of the order.
     pub seed: u64,
+    /// Asked whether the batch is still wanted.
+    pub look: Look<'a>,
 }
 
 impl Rows<'_> {
@@ -277,7 +312,14 @@ mod tests {
 
     fn run(bad: Vec<u64>, rule: u16, on: OnDamage) -> Result<Vec<Vec<u8>>> {
         let ids: Vec<_> = [5, 6, 7, 7].map(|sample| Id { cache: 0, sample }).into();
-        let rows = Rows { ids: &ids, rows: &[0; 4], positions: &[0; 4], valid: &[true, true, true, false], seed: 0 };
+        let rows = Rows {
+            ids: &ids,
+            rows: &[0; 4],
+            positions: &[0; 4],
+            valid: &[true, true, true, false],
+            seed: 0,
+            look: &|| Ok(()),
+        };
         let columns: [(Arc<str>, Arc<dyn Source>); 3] = [
             ("a".into(), Arc::new(Bytes(bad, rule))),
             (VALID.into(), Arc::new(Valid)),

@@ -18,7 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::format::manifest::FieldEntry;
 use crate::format::names::is_column_name;
 use crate::lists::List;
-use crate::read::{Cache, Id, OnDamage, Rows, gather, gather_into};
+use crate::read::{Cache, Id, Look, OnDamage, Rows, gather, gather_into};
 
 /// The extra columns, and the place of each by its name.
 #[derive(Default)]
@@ -193,32 +193,40 @@ impl Population {
         memory: &dyn Allocator,
         on_damage: OnDamage,
     ) -> Result<Batch> {
-        let valid = all_valid(rows.len())?;
-        self.gather_at(
-            projection,
-            &Places { rows, positions: rows, valid: &valid, seed: 0 },
-            memory,
-            on_damage,
-            THREADS,
-        )
+        self.gather_unless(projection, rows, memory, on_damage, &|| Ok(()))
     }
 
-    /// Gathers `rows` into memory that is there: see [`gather_into`].
+    /// The same. It looks now and then: an error of that ends it and comes up.
+    pub fn gather_unless(
+        &self,
+        projection: &Projection,
+        rows: &[u64],
+        memory: &dyn Allocator,
+        on_damage: OnDamage,
+        look: Look,
+    ) -> Result<Batch> {
+        let valid = all_valid(rows.len())?;
+        let places = Places { rows, positions: rows, valid: &valid, seed: 0 };
+        self.gather_at(projection, &places, memory, on_damage, THREADS, look)
+    }
+
+    /// Gathers `rows` into memory that is there: see [`gather_into`]. It looks now and then, likewise.
     pub fn gather_into(
         &self,
         projection: &Projection,
         rows: &[u64],
         outs: &mut [&mut [u8]],
         on_damage: OnDamage,
+        look: Look,
     ) -> Result<()> {
         let ids = self.row_ids(rows)?;
         let valid = all_valid(rows.len())?;
-        let all = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0 };
+        let all = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0, look };
         gather_into(projection.columns(), &all, outs, on_damage, THREADS)
             .map_err(|error| self.place(error, projection, &ids))
     }
 
-    /// Gathers a batch of a stream with up to `threads` threads.
+    /// Gathers a batch of a stream with up to `threads` threads, which look now and then, likewise.
     pub fn gather_at(
         &self,
         projection: &Projection,
@@ -226,10 +234,12 @@ impl Population {
         memory: &dyn Allocator,
         on_damage: OnDamage,
         threads: usize,
+        look: Look,
     ) -> Result<Batch> {
         let ids = self.row_ids(places.rows)?;
         let Places { rows, positions, valid, seed } = *places;
-        gather(projection.columns(), &Rows { ids: &ids, rows, positions, valid, seed }, memory, on_damage, threads)
+        let rows = Rows { ids: &ids, rows, positions, valid, seed, look };
+        gather(projection.columns(), &rows, memory, on_damage, threads)
             .map_err(|error| self.place(error, projection, &ids))
     }
 }

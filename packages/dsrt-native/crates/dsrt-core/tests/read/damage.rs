@@ -266,7 +266,7 @@ fn memory_that_is_there_holds_what_a_batch_would_wherever_it_begins() {
         let expected = broken.gather("image", &order, on);
         let feat = records(&broken.gather("feat", &order, on).unwrap()).concat();
         let ids: Vec<_> = order.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
-        let rows = Rows { ids: &ids, rows: &order, positions: &order, valid: &[true; 6], seed: 0 };
+        let rows = Rows { ids: &ids, rows: &order, positions: &order, valid: &[true; 6], seed: 0, look: &|| Ok(()) };
         for skip in [0, 1, 7] {
             let (mut image, mut other) = (vec![0xAA; 6 * 12 + 8], vec![0xAA; feat.len() + 8]);
             let outs = &mut [&mut image[skip..][..6 * 12], &mut other[8 - skip..][..feat.len()]];

@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dsrt_core::Result;
 use dsrt_core::batch::{Batch, Heap};
 use dsrt_core::dtype::DType;
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
-use dsrt_core::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather};
+use dsrt_core::read::{Cache, Id, Io, Look, OnDamage, PayloadSource, Rows, Source, gather};
 use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Writer, WriterOptions};
+use dsrt_core::{Error, Kind, Result};
 
 use crate::support::{change, gather_field, records};
 
@@ -81,11 +82,15 @@ fn rows() -> Vec<u64> {
 }
 
 fn gathered(cache: &Cache, field: &Field, on: OnDamage, threads: usize) -> Result<Batch> {
+    gathered_unless(cache, field, on, threads, &|| Ok(()))
+}
+
+fn gathered_unless(cache: &Cache, field: &Field, on: OnDamage, threads: usize, look: Look) -> Result<Batch> {
     let source = PayloadSource::new([cache.clone()].into(), &field.name)?;
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [(field.name.clone(), Arc::new(source))];
     let (rows, valid) = (rows(), [true; ROWS as usize]);
     let ids: Vec<_> = rows.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
-    let rows = Rows { ids: &ids, rows: &rows, positions: &rows, valid: &valid, seed: 0 };
+    let rows = Rows { ids: &ids, rows: &rows, positions: &rows, valid: &valid, seed: 0, look };
     gather(&columns, &rows, &Heap, on, threads)
 }
 
@@ -155,4 +160,24 @@ fn a_flipped_bit_is_found_in_a_large_batch_as_in_a_small_one() {
         }
     }
     assert!(damaged > 32, "only {damaged} records were damaged");
+}
+
+#[test]
+fn a_gather_ends_soon_after_a_look_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    for cache in opened(&written(directory.path())) {
+        for (field, threads) in fields().iter().flat_map(|field| [(field, 1), (field, 4)]) {
+            let looks = AtomicUsize::new(0);
+            let look = || match looks.fetch_add(1, Ordering::Relaxed) {
+                0 | 1 => Ok(()),
+                _ => Err(Error::new(Kind::State, "enough")),
+            };
+            for on in [OnDamage::Raise, OnDamage::Mask] {
+                looks.store(0, Ordering::Relaxed);
+                let error = gathered_unless(&cache, field, on, threads, &look).err().expect("it was interrupted");
+                assert_eq!((error.kind(), error.message()), (Kind::State, "enough"), "{}", field.name);
+                assert!(looks.load(Ordering::Relaxed) <= 3 + threads, "{}: {looks:?} looks", field.name);
+            }
+        }
+    }
 }

@@ -120,7 +120,7 @@ fn every_dense_column_can_be_put_into_memory_that_is_there() {
     let mut memory: Vec<Vec<u8>> =
         projection.columns().iter().map(|(_, source)| vec![0xAA; dense(source.as_ref()).unwrap()]).collect();
     let mut outs: Vec<&mut [u8]> = memory.iter_mut().map(Vec::as_mut_slice).collect();
-    population.gather_into(&projection, &[6, 0, 3], &mut outs, OnDamage::Mask).unwrap();
+    population.gather_into(&projection, &[6, 0, 3], &mut outs, OnDamage::Mask, &|| Ok(())).unwrap();
     for (name, memory) in all.iter().zip(&memory) {
         let Layout::Dense { values, .. } = column(&batch, name).layout else { panic!() };
         assert_eq!(values.of(batch.buffer.bytes()).unwrap(), memory, "{name}");

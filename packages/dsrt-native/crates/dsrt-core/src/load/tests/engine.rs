@@ -136,6 +136,33 @@ fn bytes_are_bounded_and_one_batch_always_fits() {
     assert!(counts.most_bytes.load(SeqCst) <= 300);
 }
 
+/// Works until the step is not wanted any more.
+struct Endless;
+
+impl Work for Endless {
+    type Output = ();
+
+    fn work(&self, _: &Step, admission: &dyn Admission) -> Result<()> {
+        admission.admit(1)?;
+        loop {
+            admission.check()?;
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_step_that_is_not_wanted_any_more_is_told_so_in_the_middle_of_it() {
+    let engine = Engine::new(2, 4, usize::MAX);
+    drop(engine.restart(Some((run(0, 50), Arc::new(Endless)))));
+    engine.start().unwrap();
+    assert!(matches!(engine.take(Duration::from_millis(20)), Taken::Waiting));
+    // Those of the next generation are not taken for those of the one before.
+    drop(engine.restart(Some((run(0, 50), Arc::new(Endless)))));
+    assert!(matches!(engine.take(Duration::from_millis(20)), Taken::Waiting));
+    engine.close();
+}
+
 #[test]
 fn an_error_belongs_to_its_batch() {
     let fate: fn(u64) -> Result<()> = |p| if p == 2 { Err(Error::new(Kind::Data, "bad")) } else { Ok(()) };

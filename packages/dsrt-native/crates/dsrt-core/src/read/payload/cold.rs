@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::super::field::FieldReader;
-use super::super::gather::Id;
+use super::super::gather::{Id, Look, Rows};
 use super::super::shard::Shard;
 use super::super::warmth::Ahead;
 use super::Readers;
@@ -17,14 +17,15 @@ const TOGETHER: usize = 4 << 10;
 const MOST: u64 = 1 << 30;
 
 /// Has the kernel read what a batch needs, if it looks as if it had to. Tells no errors: reading finds them.
-pub(super) fn ask(readers: &Readers, ids: &[Id]) {
+pub(super) fn ask(readers: &Readers, rows: &Rows) {
     // What is known is kept with the first cache.
     if let Some(reader) = readers.0.first() {
-        let _ = ask_some(readers, reader, ids);
+        let _ = ask_some(readers, reader, rows);
     }
 }
 
-fn ask_some(readers: &Readers, first: &FieldReader, ids: &[Id]) -> Option<()> {
+fn ask_some(readers: &Readers, first: &FieldReader, rows: &Rows) -> Option<()> {
+    let Rows { ids, look, .. } = *rows;
     let warmth = first.warmth().ok()?;
     let mut finder = Finder::new(readers);
     let bytes = finder.place(*ids.first()?)?.shard.bytes_a_record();
@@ -41,7 +42,7 @@ fn ask_some(readers: &Readers, first: &FieldReader, ids: &[Id]) -> Option<()> {
         }
     }
     let Some(run) = run.or_else(|| in_order(ids)) else {
-        return ask_each(&mut finder, ids.iter().copied());
+        return ask_each(&mut finder, ids.iter().copied(), look);
     };
     let cache = ids.first()?.cache;
     let reader = readers.of(*ids.first()?).ok()?;
@@ -55,7 +56,7 @@ fn ask_some(readers: &Readers, first: &FieldReader, ids: &[Id]) -> Option<()> {
         let counts = ahead.end - ahead.start;
         warmth.note(is_there(&finder.place(Id { cache, sample })?), counts.min(LOOKS_OF_A_RUN) as u32);
     }
-    ask_each(&mut finder, ahead.map(|sample| Id { cache, sample }))
+    ask_each(&mut finder, ahead.map(|sample| Id { cache, sample }), look)
 }
 
 /// Leaves samples in order to the kernel.
@@ -95,12 +96,14 @@ fn is_there(place: &Place) -> bool {
 }
 
 /// Asks for the records of all `ids`, and for their entries in the index: where that has to be read to find them, first.
-fn ask_each(finder: &mut Finder, ids: impl Iterator<Item = Id>) -> Option<()> {
+fn ask_each(finder: &mut Finder, ids: impl Iterator<Item = Id>, look: Look) -> Option<()> {
     let mut places = Vec::new();
     places.try_reserve_exact(TOGETHER.min(ids.size_hint().1?)).ok()?;
     let mut parts = Parts::default();
     let mut ids = ids.peekable();
     while ids.peek().is_some() && parts.asked < MOST {
+        // Reading will find that the batch is not wanted.
+        look().ok()?;
         places.clear();
         places.extend(ids.by_ref().take(TOGETHER).filter_map(|id| finder.place(id)));
         for place in &places {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::field::FieldReader;
-use super::super::gather::{Damage, Id, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows};
 use super::super::widen::Widening;
 use super::ahead::ahead;
 use super::finder::{self, Finder};
@@ -95,8 +95,10 @@ impl<'a> Dense<'a> {
         let mut finder = Finder::new(&self.readers);
         let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?;
         let records = ahead(ids.iter().map(|id| finder.dense(*id, self.stride)));
+        let mut pace = Pace::new(self.rows.look);
         let mut done = places.start;
         for (place, record) in (places.start..).zip(records) {
+            pace.record(self.width)?;
             if place < done {
                 continue;
             }
@@ -154,7 +156,7 @@ impl Planned for Dense<'_> {
         let stores = self.widening.stores(values.len());
         let sizes = std::iter::repeat_n(self.width, self.rows.len());
         let shares = Shares::of(values.len(), self.readers.is_compressed(), threads);
-        for (place, error) in shares.fill(values, sizes, |part| self.part(part, stores, damage))? {
+        for (place, error) in shares.fill(values, sizes, self.rows.look, |part| self.part(part, stores, damage))? {
             damage.report(place, error)?;
         }
         let field = self.readers.field()?;

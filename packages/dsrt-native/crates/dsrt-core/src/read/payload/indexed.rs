@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::super::field::FieldReader;
-use super::super::gather::{Damage, Id, Rows};
+use super::super::gather::{Damage, Id, Pace, Rows};
 use super::super::shard::Record;
 use super::ahead::ahead;
 use super::finder::Finder;
@@ -45,7 +45,9 @@ pub(super) fn plan(
     let mut finder = Finder::new(readers);
     let entries = ahead(rows.ids.iter().map(|id| finder.entry(*id)));
     let records = ahead(entries.map(|entry| entry?.found()));
+    let mut pace = Pace::new(rows.look);
     for ((place, id), found) in rows.ids.iter().enumerate().zip(records) {
+        pace.record(0)?;
         let believed = found.and_then(|found| Some((found, found.size().filter(|size| *size <= BELIEVED)?)));
         let item = if let Some((found, size)) = believed {
             let item = Item { size, checked: None };
@@ -78,6 +80,7 @@ pub(super) fn plan(
 /// Finds the first error of the samples before `place`, which were not read yet.
 fn check_before(readers: &Readers, rows: &Rows, place: usize) -> Result<()> {
     let mut scratch = Vec::new();
+    let mut pace = Pace::new(rows.look);
     for id in rows.ids.iter().take(place) {
         let reader = readers.of(*id)?;
         let field = reader.field()?;
@@ -88,6 +91,7 @@ fn check_before(readers: &Readers, rows: &Rows, place: usize) -> Result<()> {
             let (number, record, _) = reader.record(id.sample)?;
             decoded(reader, number, &record, *id, room(&mut scratch, record.size)?)?;
         }
+        pace.record(scratch.len())?;
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ impl Source for PayloadSource {
 
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, damage: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let readers = self.readers()?;
-        cold::ask(&readers, rows.ids);
+        cold::ask(&readers, rows);
         Ok(match self.kind {
             FieldKind::Dense(_) => Box::new(dense::Dense::plan(readers, self.widening, *rows, spans, damage)?),
             _ => Box::new(ragged::Ragged::plan(readers, self.widening, *rows, spans, damage)?),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::super::gather::{Damage, Planned, Rows};
+use super::super::gather::{Damage, Pace, Planned, Rows};
 use super::super::shard::axes as axes_of;
 use super::super::widen::Widening;
 use super::ahead::ahead;
@@ -78,10 +78,12 @@ impl<'a> Ragged<'a> {
         let items = self.items.get(places.clone()).ok_or_else(lost)?;
         // The entries are near: they were read a moment ago.
         let records = ahead(ids.iter().map(|id| finder.entry(*id)?.found()));
+        let mut pace = Pace::new(self.rows.look);
         let mut rest = values;
         for (place, ((item, id), record)) in (places.start..).zip(items.iter().zip(ids).zip(records)) {
             let (out, after) = rest.split_at_mut_checked(width(&self.widening, item)?).ok_or_else(lost)?;
             rest = after;
+            pace.record(out.len())?;
             let stored = self.widening.stored_part(out);
             let is_written = damage.is_damaged(place) || record.is_some_and(|record| record.write(stored, stores));
             if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, stored) {
@@ -119,7 +121,7 @@ impl Planned for Ragged<'_> {
         let shares = Shares::of(out.len(), self.readers.is_compressed(), threads);
         // The whole batch is no larger than memory, as its spans were reserved, so none of them is.
         let sizes = self.items.iter().map(|item| width(&self.widening, item).unwrap_or_default());
-        let found = shares.fill(&mut *out, sizes, |part| self.part(part, stores, damage))?;
+        let found = shares.fill(&mut *out, sizes, self.rows.look, |part| self.part(part, stores, damage))?;
         if !found.is_empty() {
             values.len = self.close_gaps(out, &found)?;
             for (place, error) in found {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::gather::Look;
 use super::too_large;
 use crate::copy::settle;
 use crate::cpu;
@@ -42,18 +43,20 @@ impl Shares {
         Self { threads, part: bytes.div_ceil(parts) }
     }
 
-    /// Has `fill` fill `out`, where the records of samples lie one after another that have these `sizes`, in parts. An
-    /// error is that of the first part which has one.
+    /// Has `fill` fill `out`, where the records of samples lie one after another that have these `sizes`, in parts, with a
+    /// look before each. An error is that of the first part which has one.
     pub(super) fn fill<'a>(
         self,
         out: &'a mut [u8],
         sizes: impl ExactSizeIterator<Item = usize>,
+        look: Look,
         fill: impl Fn(Part<'a>) -> Result<Found> + Sync,
     ) -> Result<Found> {
         if self.threads == 1 {
             return fill(Part { places: 0..sizes.len(), out });
         }
         let fill = |part| {
+            look()?;
             let found = fill(part);
             // Before this thread ends.
             settle();
@@ -103,7 +106,7 @@ mod tests {
                 assert!(rest.is_empty());
                 Ok(places.filter(|place| place % 7 == 3).map(|place| (place, Error::new(Kind::Data, "bad"))).collect())
             };
-            let found = Shares { threads, part }.fill(&mut out, sizes.iter().copied(), fill).unwrap();
+            let found = Shares { threads, part }.fill(&mut out, sizes.iter().copied(), &|| Ok(()), fill).unwrap();
             let expected: Vec<u8> =
                 sizes.iter().enumerate().flat_map(|(place, size)| vec![place as u8 + 1; *size]).collect();
             prop_assert_eq!(out, expected);

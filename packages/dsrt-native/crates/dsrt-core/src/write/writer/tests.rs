@@ -273,7 +273,7 @@ fn what_is_written_can_be_read() {
     let source: std::sync::Arc<dyn Source> = std::sync::Arc::new(PayloadSource::new(caches.clone(), "data").unwrap());
     let places: Vec<u64> = (0..10).collect();
     let ids: Vec<_> = places.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
-    let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &[true; 10], seed: 0 };
+    let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &[true; 10], seed: 0, look: &|| Ok(()) };
     let batch = gather(&[("data".into(), source)], &rows, &Heap, OnDamage::Raise, 1).unwrap();
     let Layout::Strings { values, .. } = &batch.columns[0].layout else { panic!("bytes are strings") };
     assert_eq!(values.of(batch.buffer.bytes()).unwrap(), records.concat());

@@ -65,7 +65,7 @@ fn gathered(cache: &Cache) -> dsrt_core::Result<Batch> {
     let places: Vec<u64> = (0..cache.len()).collect();
     let ids: Vec<_> = places.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; places.len()];
-    let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &valid, seed: 0 };
+    let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &valid, seed: 0, look: &|| Ok(()) };
     let caches: Arc<[Cache]> = [cache.clone()].into();
     let columns = fields().into_iter().map(|(field, _)| {
         let source: Arc<dyn Source> = Arc::new(PayloadSource::new(caches.clone(), &field.name)?);

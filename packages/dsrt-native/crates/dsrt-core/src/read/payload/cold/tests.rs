@@ -71,7 +71,7 @@ fn open(root: &Path, io: Io, maps: &'static Maps) -> Cache {
 fn check(cache: &Cache, name: &str, samples: &[u64]) {
     let ids: Vec<_> = samples.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let valid = vec![true; samples.len()];
-    let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0 };
+    let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0, look: &|| Ok(()) };
     let source: Arc<dyn Source> = Arc::new(PayloadSource::new([cache.clone()].into(), name).unwrap());
     let batch = gather(&[(name.into(), source)], &rows, &Heap, OnDamage::Raise, 2).unwrap();
     let values = batch.columns[0].layout.spans().next().unwrap();
