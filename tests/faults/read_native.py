@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import dsrt_native
 from dsrt_format import SchemaError
+from dsrt_format.dtypes import numpy_dtype
 from dsrt_format.errors import FormatError
 from tests.faults.batches import MOST, columns, is_text, judge_batch, records, rows_without_nulls
 from tests.faults.judge import Judge
 from tests.faults.truth import Truth
+
+LARGE = 4 << 10, 64 << 10
+"""Bytes of such a record; a forged manifest may claim any."""
+
+SHARED = 5 << 20
+"""Bytes of a column: from 2 MiB on it is stored past the caches, from 4 MiB on threads share it."""
 
 
 class Native:
@@ -45,6 +53,13 @@ class Native:
             with judge.attempt("gather"):
                 judge_batch(cache.population.gather(every, list(cache.fields)), every, known, judge, "gather")
             wide = {name: "int64" for name, field in cache.fields.items() if _is_widened(field)}
+            for name, times in _many(cache, len(every)).items():
+                with judge.attempt("gather of many", name):
+                    batch = cache.population.gather([*every] * times, [name])
+                    parts = batch[name].reshape(times, len(every), *batch[name].shape[1:])
+                    judge.records(name, list(parts[0]), "gather of many", every)
+                    if (parts != parts[0]).any():
+                        judge.fail("silently wrong", f"gather of many: {name} is not the same {times} times")
             with judge.attempt("gather of widened records"):
                 batch = cache.population.gather(every, wide)
                 narrow = {name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()}
@@ -57,6 +72,20 @@ class Native:
                 with judge.attempt("gather of a column"):
                     own = rows if name in known.nulls and not is_text(known, name) else every
                     _gather_column(cache, name, own, judge)
+
+
+def _many(cache: dsrt_native.Cache, samples: int) -> dict[str, int]:
+    """Return how often to ask for all samples for a column that goes past the caches and is shared by threads.
+
+    Of dense fields of large records alone, which need few samples for it.
+    """
+    found = {}
+    for name, field in cache.fields.items():
+        if field.kind == "dense" and samples:
+            record = math.prod(field.shape) * numpy_dtype(field.dtype).itemsize
+            if LARGE[0] <= record <= LARGE[1]:
+                found[name] = -(-SHARED // (record * samples))
+    return found
 
 
 def _is_widened(field: Any) -> bool:
