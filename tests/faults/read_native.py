@@ -75,7 +75,7 @@ class Native:
 
 
 def _many(cache: dsrt_native.Cache, samples: int) -> dict[str, int]:
-    """Return how often to ask for all samples for a column that goes past the caches and is shared by threads.
+    """Return how often to ask for all samples, for a column that threads share and store past the caches.
 
     Of dense fields of large records alone, which need few samples for it.
     """
