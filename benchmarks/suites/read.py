@@ -42,7 +42,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         "is a yardstick and no limit: a system that has more under way in memory can be above it, and one",
         "that gathers a batch on more threads. DSRT does: it shares a batch with 4 MiB to copy or 128 KiB",
         "to decode, or more, among up to all cores. loaderx does, too; the others gather as their own calls",
-        "do, most of them on one thread. *Reading on one core* has DSRT on one. *Median* and *p95* are of",
+        "do, most of them on one thread. *Reading on one core* has all on one. *Median* and *p95* are of",
         "the time of a batch. A loader has no median: with a consumer that does nothing else, that is the",
         "time to take a batch from a queue, and its rate says how fast it is. *Own memory* is what the",
         "loader's processes hold of their own (Pss_Anon + Pss_Shmem) with their interpreters and imports,",
