@@ -86,6 +86,17 @@ def test_after_a_manifest_that_cannot_be_read_nothing_is_listed(plain):
     assert [problem.rule for problem in validate(plain)] == ["R002"]
 
 
+@pytest.mark.parametrize("end", ["", "\\"])
+def test_a_string_without_end_takes_no_longer_than_its_length(plain, end):
+    content = '{"a":"' + "[" * 65 + '\\"' * 1_000_000 + end
+    digest = blake3(content.encode()).hexdigest()
+    (plain / "manifest.json").write_text(f'{{"digest":"{digest}",' + content[1:])
+    code = "import sys, dsrt_format\nfor p in dsrt_format.validate(sys.argv[1]): print(p.rule)\n"
+    # In a process of its own, because what takes hours in there hears no signal.
+    run = subprocess.run([sys.executable, "-c", code, plain], check=True, stdout=subprocess.PIPE, timeout=60)
+    assert run.stdout.split() == [b"R004"]
+
+
 def test_a_directory_that_may_not_be_listed_is_an_error_of_the_system(plain, monkeypatch):
     def refuse(place):
         raise PermissionError(13, "Permission denied")

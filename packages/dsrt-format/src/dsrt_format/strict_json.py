@@ -16,7 +16,9 @@ MAX_DEPTH = 64
 
 MAX_INT = 2**63 - 1
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Where a string begins this always matches, if need be to the end of the text, and gives nothing back: a
+# pattern that failed on a string without end would be tried again at each quote inside it.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _ALL_ELSE = bytes(set(range(256)) - set(_STEPS))
 
