@@ -18,6 +18,7 @@ from .cases_frames import CONTENT
 from .cases_json import LIMIT
 from .cases_records import store
 from .cases_rows import meta, wide
+from .cases_schema import footer
 from .cases_values import (
     dense_shape,
     many_fields,
@@ -350,6 +351,9 @@ METADATA: dict[str, Callable[[ArrowFile], object]] = {
     ),
     "one column": lambda file: setattr(file, "columns", file.columns[-1:]),
     "one row of bits": lambda file: setattr(file.column("bool"), "values", [None] * 5),
+    "no dictionaries, and these at an odd place": footer(
+        lambda found: setattr(found, "dictionaries_behind", 4)
+    ),
 }
 for name, edit in METADATA.items():
     add(f"metadata: {name}", meta(edit))

@@ -27,12 +27,15 @@ class Schema:
     columns: list[Column]
     custom: dict[str, str] = field(default_factory=dict)
     big_endian: bool = False
+    features: Structs | None = None
 
     def table(self) -> Table:
         slots: dict[int, Node] = {
             0: i16(self.big_endian),
             1: [field_table(column) for column in self.columns],
         }
+        if self.features is not None:
+            slots[3] = self.features
         return Table(slots | _custom(2, self.custom))
 
 
@@ -77,13 +80,14 @@ class Footer:
     blocks: list[list[int]]
     version: int = V5
     dictionaries: list[list[int]] = field(default_factory=list)
+    dictionaries_behind: int = 0
     custom: dict[str, str] = field(default_factory=dict)
 
     def table(self) -> Table:
         block = "qi4xq"
         slots: dict[int, Node] = {
             0: i16(self.version),
-            2: Structs(block, self.dictionaries),
+            2: Structs(block, self.dictionaries, self.dictionaries_behind),
             3: Structs(block, self.blocks),
         }
         if self.schema is not None:

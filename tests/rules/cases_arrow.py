@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from .arrow_columns import INT, TYPES, Column, Packed, Type
-from .arrow_file import MAGIC, ArrowFile, Batch
+from .arrow_columns import INT, SECOND, TIMESTAMP, TYPES, Column, Packed, Type
+from .arrow_file import MAGIC, V4, ArrowFile, Batch
 from .case import Break, Table
 from .cases_rows import ROWS, meta
 from .cases_schema import batch, columns, footer
+from .flatbuffer import Structs, i16, i32, u8
 from .flatbuffer import Table as Flat
-from .flatbuffer import i32, u8
 from .forge import Cache
 from .recorded import recorded
 
@@ -424,3 +424,80 @@ NOT_NAMES = {"not UTF-8": b"a\xff", "a surrogate": b"\xed\xa0\x80"}
 for name, content in NOT_NAMES.items():
     edit = columns(Column("odd", TYPES["int8"], [0] * ROWS, raw_name=content))
     TABLE.add("R045", f"name {name}", meta(edit), column="odd")
+
+
+# Where a buffer breaks two rules, or one in two places: which comes first is a part of the format.
+def together(*edits: Callable[[ArrowFile], object]) -> Callable[[ArrowFile], None]:
+    def change(found: ArrowFile) -> None:
+        for edit in edits:
+            edit(found)
+
+    return change
+
+
+def odd(kind: Type) -> Callable[[ArrowFile], None]:
+    return columns(Column("odd", kind, [0] * ROWS))
+
+
+def footer_type(content: bytearray) -> int:
+    """Where the table of the first column's type begins in the footer."""
+    schema = followed(content, slot_at(content, followed(content, footer_at(content)), FOOTER_SCHEMA))
+    column = followed(content, followed(content, slot_at(content, schema, SCHEMA_FIELDS)) + 4)
+    return followed(content, slot_at(content, column, COLUMN_TYPE))
+
+
+def sign_outside(content: bytearray) -> bytearray:
+    kind = footer_type(content)
+    directory = kind - int.from_bytes(content[kind : kind + 4], "little", signed=True)
+    return put(directory + 4 + 2 * INT_SIGNED, "H", 60_000)(content)
+
+
+def zone_unterminated(content: bytearray) -> bytearray:
+    zone = followed(content, slot_at(content, footer_type(content), TIMESTAMP_ZONE))
+    content[zone + 4 + int.from_bytes(content[zone : zone + 4], "little")] = 1
+    return content
+
+
+INT_SIGNED, TIMESTAMP_ZONE, FOOTER_BLOCKS = 1, 1, 3
+IN_BERLIN = Type(TIMESTAMP, Flat({0: i16(SECOND), 1: b"Europe/Berlin"}), "<i8")
+V4_FOOTER = footer(lambda found: setattr(found, "version", V4))
+ODD_CHILDREN = to_itself(FOOTER_SCHEMA, SCHEMA_FIELDS, COLUMN_CHILDREN, element=0)
+add("an int of 24 bits, its sign outside", together(odd(ODD), file(sign_outside)), "odd")
+add("a timestamp[s], its zone without a zero", together(odd(IN_BERLIN), file(zone_unterminated)), "odd")
+add(
+    "footer, features empty and at an odd place",
+    footer(lambda found: setattr(found.schema, "features", Structs("q", [], behind=4))),
+)
+add(
+    "a block at an odd place behind a batch of V4",
+    together(
+        lambda found: setattr(found, "batch_rows", [3, 2]),
+        attribute("version", V4),
+        footer(lambda found: found.blocks[1].__setitem__(0, found.blocks[1][0] + 4)),
+    ),
+)
+for name, of, edit in (
+    ("int of 24 bits, its children refer to their own place", "odd", together(odd(ODD), file(ODD_CHILDREN))),
+    (
+        "V4 in the footer, its blocks refer to their own place",
+        "int64",
+        together(V4_FOOTER, file(to_itself(FOOTER_BLOCKS))),
+    ),
+    (
+        "V4 in the footer, the root of the first message behind its end",
+        "int64",
+        together(V4_FOOTER, file(put(16, "I", 2**31 - 1))),
+    ),
+    (
+        "bodies compressed, and of 0 bytes by their message",
+        "int64",
+        batch(lambda found: vars(found).update(compression=1, body_length=0)),
+    ),
+):
+    TABLE.add("R045", name, meta(edit), column=of)
+TABLE.add(
+    "R043",
+    "4 rows for 5 samples, and a node too few",
+    meta(batch(lambda found: found.nodes.pop()), 4),
+    column="int64",
+)

@@ -25,10 +25,14 @@ class Scalar:
 
 @dataclass
 class Structs:
-    """A vector of structs or scalars of equal layout: `code` packs one element of `size` bytes."""
+    """A vector of structs or scalars of equal layout: `code` packs one element.
+
+    The elements lie at a multiple of 8, or so many bytes behind one.
+    """
 
     code: str
     rows: Sequence[Sequence[int]]
+    behind: int = 0
 
 
 @dataclass
@@ -114,6 +118,7 @@ def _write_node(out: bytearray, node: Table | Structs | bytes | list[Table]) -> 
         return place
     if isinstance(node, Structs):
         _pad(out, 8, 4)
+        out.extend(bytes(node.behind))
         place = len(out)
         out.extend(struct.pack("<I", len(node.rows)))
         for row in node.rows:
