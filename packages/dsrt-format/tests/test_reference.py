@@ -456,6 +456,23 @@ def test_an_exception_of_the_source_travels_up_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_writers_of_one_target_build_in_directories_of_their_own(tmp_path):
+    def samples():
+        assert len(os.listdir(tmp_path)) == 1
+        with pytest.raises(KeyError):
+            reference.write(tmp_path / "c", {"t": Text()}, inner())
+        yield {"t": ""}
+
+    def inner():
+        names = os.listdir(tmp_path)
+        assert [(name[:3], name[-9:]) for name in names] == [(".c.", ".building")] * 2
+        raise KeyError
+        yield {}
+
+    reference.write(tmp_path / "c", {"t": Text()}, samples())
+    assert os.listdir(tmp_path) == ["c"]
+
+
 def test_what_is_no_cache_is_not_published(tmp_path):
     for path in tmp_path, tmp_path / "none":
         with pytest.raises(NotPublishedError):
