@@ -21,6 +21,11 @@ export class Cache {
     return this.manifest.samples;
   }
 
+  /** The id of the cache: the first 8 bytes of its digest without their highest bit. */
+  get id() {
+    return BigInt.asUintN(63, BigInt(`0x${this.manifest.digest.slice(0, 16)}`));
+  }
+
   /** The shards of a field: {first, count, open()}, the first sample and the number of samples. */
   *shards(field) {
     const codec = new Codec(this.#directory, field);

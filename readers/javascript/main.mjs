@@ -74,7 +74,7 @@ function printMetadata(cache) {
 function main(path) {
   const cache = attempt(() => new Cache(path));
   if (cache instanceof Breach) return cache;
-  output.line({ samples: cache.length });
+  output.line({ samples: cache.length, cache_id: `${cache.id}` });
   for (const field of cache.manifest.fields) printField(cache, field);
   return attempt(() => printMetadata(cache)) ?? findWrongIndex(cache);
 }

@@ -16,6 +16,7 @@ class NativeReader:
 
     def __init__(self, path: str, io: Literal["mmap", "pread"] = "mmap", verify: bool = True) -> None:
         self._cache = dsrt_native.Cache.open(path, io=io, verify=verify)
+        self.cache_id = self._cache.cache_id
 
     def __len__(self) -> int:
         return len(self._cache)

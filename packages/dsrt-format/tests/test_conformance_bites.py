@@ -130,6 +130,26 @@ class Shorter(ReferenceReader):
         return max(0, super().__len__() - 1)
 
 
+class OfAnotherId(ReferenceReader):
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.cache_id ^= 1
+
+
+class IdRefused(ReferenceReader):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "cache_id":
+            raise FormatError("damaged", rule="R003")
+        return super().__getattribute__(name)
+
+
+def test_a_cache_id_is_compared_where_there_is_one() -> None:
+    (found,) = run(OfAnotherId, only="good/empty")
+    assert "the cache_id is" in found.message
+    (found,) = run(IdRefused, only="good/empty")
+    assert found.message == "the cache_id was refused with R003 (R003: damaged); it must be read"
+
+
 @pytest.mark.parametrize("reader", [Shifted, NullsFilled, Shorter])
 def test_a_reader_that_takes_one_place_for_another_fails(reader: type[ReferenceReader]) -> None:
     assert run(reader, only=["good/all-kinds", "good/shards", "good/metadata-nulls"])

@@ -47,6 +47,9 @@ def messages(program: Program, name: str) -> list[str]:
         ("say(rule='R033'); say(samples=0)", "line 2 is not understood"),
         ("say(samples=5)", "it printed neither this nor a refusal"),
         ("say(samples=4)", "4 samples, expected 5"),
+        ("say(samples=5, cache_id='none')", "line 1 is not understood"),
+        ("say(samples=5, cache_id=7)", "the cache_id is 7, expected"),
+        ("say(samples=5, cache_id='8')", "the cache_id is 8, expected"),
         ("say(rule='R003', message='no')", "was refused with R003 (no); it must be read"),
     ],
 )

@@ -11,7 +11,8 @@ from dsrt_format.conformance.vectors import matching
 _PROTOCOL = """\
 COMMAND is started as COMMAND CACHE for each vector and prints lines of JSON (UTF-8) on its standard output:
 
-  {"samples": 5}                                                    first, once it has opened the cache
+  {"samples": 5}                                                    first, once it has opened the cache;
+                                                                    "cache_id": 123 may stand beside it
   {"field": "x", "sample": 0, "shape": [2, 3], "hex": "00ff.."}     each record of each field, in any order
   {"field": "x", "blake3": "64 hex digits"}                         or all records of a field at once
   {"column": "label", "values": ["05000000", null]}                 each metadata column

@@ -55,10 +55,22 @@ class _Comparison:
         if found != samples:
             yield f"{found} samples, expected {samples}"
             return
+        yield from self._check_cache_id(reader)
         for name, records in self._expected.get("fields", {}).items():
             yield from self._check_field(reader, name, records)
         for name, column in self._expected.get("columns", {}).items():
             yield from self._check_column(reader, name, column)
+
+    def _check_cache_id(self, reader: CacheReader) -> Iterator[str]:
+        """Compare the id where it is known and the reader gives one, which it need not."""
+        try:
+            found = getattr(reader, "cache_id", None)
+        except Exception as error:
+            yield from self._objections("the cache_id", error)
+            return
+        expected = self._expected.get("cache_id", found)
+        if found is not None and found != expected:
+            yield f"the cache_id is {found!r:.80}, expected {expected}"
 
     def _check_field(self, reader: CacheReader, name: str, expected: Records) -> Iterator[str]:
         where = f"field {name!r}"

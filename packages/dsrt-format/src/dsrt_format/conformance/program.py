@@ -72,6 +72,7 @@ class _Printed:
     """What one run of the program printed."""
 
     def __init__(self) -> None:
+        self.cache_id: int | None = None
         self._samples: int | None = None
         self._refusal: Refusal | None = None
         self._answers: dict[tuple[str, str, int | None], Any] = {}
@@ -90,6 +91,7 @@ class _Printed:
                 self._refusal = refusal
         elif self._samples is None:
             self._samples = int(line["samples"])
+            self.cache_id = int(line["cache_id"]) if "cache_id" in line else None
         elif "column" in line:
             values = None if "blake3" in line else [_unhex(value) for value in line["values"]]
             self._answers["column", line["column"], None] = str(line["blake3"]) if values is None else values

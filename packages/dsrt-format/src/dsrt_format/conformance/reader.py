@@ -7,7 +7,10 @@ __all__ = ["CacheReader", "HasDigests", "OpenCache"]
 
 
 class CacheReader(Protocol):
-    """One open cache. Each method may raise an exception with an attribute `rule` for what it refuses."""
+    """One open cache. Each method may raise an exception with an attribute `rule` for what it refuses.
+
+    An attribute `cache_id`, an int, is compared where there is one and it is not None.
+    """
 
     def __len__(self) -> int:
         """Return the number of samples."""

@@ -24,11 +24,15 @@ class ReferenceReader:
     Args:
         path: The directory of the cache.
 
+    Attributes:
+        cache_id: The id of the cache.
+
     Raises:
         FormatError: Something in it breaks a rule.
     """
 
     def __init__(self, path: str) -> None:
+        self.cache_id = Manifest.load(path).cache_id
         self._samples = reference.read(path)
         self._table = read_table(path)
 
@@ -67,7 +71,7 @@ def main() -> None:
     except FormatError as error:
         print(json.dumps({"rule": error.rule, "message": error.message}))
         return
-    print(json.dumps({"samples": len(reader)}))
+    print(json.dumps({"samples": len(reader), "cache_id": reader.cache_id}))
     for field in Manifest.load(path).fields:
         for sample in range(len(reader)):
             shape, data = reader.record(field.name, sample)
