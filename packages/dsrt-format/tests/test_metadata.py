@@ -43,6 +43,38 @@ for unit in "ms", "us", "ns":
     EXTREMES[f"duration[{unit}]"] = [np.timedelta64(-INT, unit), np.timedelta64(INT, unit)]
 
 
+WEST = datetime.timezone(-datetime.timedelta(hours=5))
+EAST = datetime.timezone(datetime.timedelta(hours=2))
+
+
+class Longer(datetime.timedelta):
+    """A timedelta with nanoseconds, as pandas has it."""
+
+    nanoseconds = 7
+
+
+class Finer(datetime.datetime):
+    """A datetime with nanoseconds, as pandas has it."""
+
+    def __sub__(self, other):
+        difference = super().__sub__(other)
+        return Longer(difference.days, difference.seconds, difference.microseconds)
+
+
+class NotATime(datetime.datetime):
+    """As pandas' NaT: of this class, whatever column it is for, and not equal to itself."""
+
+    def __ne__(self, other):
+        return True
+
+
+class NoZone(datetime.tzinfo):
+    """A zone that does not know its offset: such a datetime has none."""
+
+    def utcoffset(self, when):
+        return None
+
+
 def write(path, columns, rows, **options):
     samples = [{"x": b"", **dict(zip(columns, row, strict=True))} for row in rows]
     return reference.write(path, {"x": Bytes()}, samples, columns, **options)
@@ -79,6 +111,8 @@ GIVEN = [
     ("float32", np.float64(1.5), 1.5),
     ("float32", np.float16(1.5), 1.5),
     ("float32", 2**24, float(2**24)),
+    ("float64", np.int64(2**53 + 2), float(2**53 + 2)),
+    ("float32", np.uint8(255), 255.0),
     ("string", np.str_("a"), "a"),
     ("binary", bytearray(b"a"), b"a"),
     ("binary", memoryview(b"a"), b"a"),
@@ -107,6 +141,27 @@ GIVEN = [
     ("duration[us]", datetime.timedelta(days=-1, microseconds=1), np.timedelta64(1 - 86_400 * 10**6, "us")),
     ("duration[ns]", datetime.timedelta(microseconds=1), np.timedelta64(1000, "ns")),
     ("duration[ms]", np.timedelta64(2, "h"), np.timedelta64(7_200_000, "ms")),
+    ("timestamp[ns]", np.datetime64(1000, "ps"), np.datetime64(1, "ns")),
+    ("duration[us]", np.timedelta64(-(10**15), "fs"), np.timedelta64(-(10**6), "us")),
+    ("date", np.datetime64(0, "as"), np.datetime64(0, "D")),
+    ("timestamp[ns]", Finer(1970, 1, 1, 0, 0, 1), np.datetime64(10**9 + 7, "ns")),
+    ("timestamp[ns, UTC]", Finer(1970, 1, 1, 2, tzinfo=EAST), np.datetime64(7, "ns")),
+    ("duration[ns]", Longer(microseconds=-1), np.timedelta64(-1000 + 7, "ns")),
+    ("date", NotATime(1970, 1, 1), None),
+    ("timestamp[ns]", NotATime(1970, 1, 1), None),
+    ("timestamp[ns, UTC]", NotATime(1970, 1, 1), None),
+    ("duration[ns]", NotATime(1970, 1, 1), None),
+    ("timestamp[us]", datetime.datetime(1970, 1, 1, tzinfo=NoZone()), np.datetime64(0, "us")),
+    (
+        "timestamp[ms, UTC]",
+        datetime.datetime.max.replace(microsecond=0, tzinfo=WEST),
+        np.datetime64("10000-01-01T04:59:59", "ms"),
+    ),
+    (
+        "timestamp[ms, UTC]",
+        datetime.datetime.min.replace(tzinfo=EAST),
+        np.datetime64("0000-12-31T22:00", "ms"),
+    ),
 ]
 
 
@@ -131,6 +186,12 @@ REFUSED = [
     ("float64", "1"),
     ("float64", 2**53 + 1),
     ("float32", 2**24 + 1),
+    ("float64", np.int64(2**53 + 1)),
+    ("float64", np.int64(-(2**53) - 1)),
+    ("float64", np.uint64(2**64 - 1)),
+    ("float32", np.int32(2**24 + 1)),
+    ("float64", np.timedelta64(1, "us")),
+    ("int8", np.timedelta64(1, "us")),
     ("float32", 1e39),
     ("float32", 10**400),
     ("string", b"a"),
@@ -154,6 +215,10 @@ REFUSED = [
     ("duration[us]", np.datetime64(1, "us")),
     ("duration[us]", 1.5),
     ("duration[us]", np.datetime64("NaT", "us")),
+    ("timestamp[ns]", np.datetime64(1, "as")),
+    ("timestamp[us]", Finer(1970, 1, 1)),
+    ("duration[us]", Longer(0)),
+    ("timestamp[us, UTC]", datetime.datetime(1970, 1, 1, tzinfo=NoZone())),
 ]
 
 

@@ -58,6 +58,17 @@ def test_none_and_not_a_time_are_null(kind):
     assert ticks(kind, not_a_time) is None
 
 
+@pytest.mark.parametrize("kind", [k for k in COLUMN_TYPES if clock(k) is not None])
+def test_a_datetime_that_is_not_equal_to_itself_is_null(kind):
+    class NotATime(datetime.datetime):
+        """As pandas' NaT, which is one object for times and durations."""
+
+        def __ne__(self, other: object) -> bool:
+            return True
+
+    assert ticks(kind, NotATime(1970, 1, 1)) is None
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["arrow_array", "arrow_type", "column_type", "numpy_values", "python_values", "stored_value"]
 
-_NANOSECONDS = {
-    "W": 604_800 * 10**9,
-    "D": 86_400 * 10**9,
-    "h": 3600 * 10**9,
-    "m": 60 * 10**9,
-    "s": 10**9,
-    "ms": 10**6,
-    "us": 10**3,
-    "ns": 1,
+_SECOND = 10**18
+# In attoseconds, the finest unit of NumPy. Its years and months have no length.
+_LENGTHS = {
+    "W": 604_800 * _SECOND,
+    "D": 86_400 * _SECOND,
+    "h": 3600 * _SECOND,
+    "m": 60 * _SECOND,
+    "s": _SECOND,
+    "ms": 10**15,
+    "us": 10**12,
+    "ns": 10**9,
+    "ps": 10**6,
+    "fs": 10**3,
+    "as": 1,
 }
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -60,7 +65,8 @@ def stored_value(word: str, value: Any) -> Any:
             rounded says so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or
             memoryview. A date is a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and
             only if the column is UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64
-            and timedelta64 do, too, if the unit of the column holds them exactly.
+            and timedelta64 do, too, and for the last two those of pandas, if the unit of the column holds
+            them exactly.
 
     Returns:
         None, bool, int, float or `numpy.float32`, str or bytes; for dates the days and for timestamps and
@@ -84,7 +90,7 @@ def stored_value(word: str, value: Any) -> Any:
     elif word in ("float32", "float64"):
         return _float(word, value)
     elif word in NUMBERS:
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        if _is_integer(value):
             return _in_range(int(value), np.iinfo(word).min, np.iinfo(word).max)
     else:
         return _temporal(word, value)
@@ -189,10 +195,18 @@ def _check_text(value: str) -> None:
         ) from None
 
 
+def _is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
+    # To NumPy a timedelta64 is an integer.
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
 def _float(word: str, value: Any) -> float | np.float32:
     if isinstance(value, np.float32):
         return value if word == "float32" else float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if _is_integer(value):
+        # Between Python's integers and floats == is exact; NumPy rounds an integer before it compares.
+        value = int(value)
+    elif not isinstance(value, float | np.floating):
         raise _refused(word, value)
     try:
         with np.errstate(over="ignore"):
@@ -207,44 +221,40 @@ def _float(word: str, value: Any) -> float | np.float32:
 
 
 def _temporal(word: str, value: Any) -> int | None:
-    unit, zone = _unit(word)
-    if word == "date":
-        if isinstance(value, np.datetime64):
-            if np.isnat(value):
-                return None
-            days = _exact(*_count(value), "D")
-        elif isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-            days = (value - _EPOCH.date()).days
-        else:
-            raise _refused(word, value)
-        return _in_range(days, -(2**31), 2**31 - 1)
-    if word.startswith("timestamp") and isinstance(value, datetime.datetime):
-        if (value.tzinfo is None) != (zone is None):
-            raise ValueError(f"{value!r}: a datetime has a zone if and only if its column is UTC")
-        naive = value if zone is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
-        value = naive - _EPOCH
-    elif not isinstance(
-        value, np.datetime64 if word.startswith("timestamp") else np.timedelta64 | datetime.timedelta
-    ):
-        raise _refused(word, value)
-    if isinstance(value, datetime.timedelta):
-        count, given = value // datetime.timedelta(microseconds=1), "us"
-    elif np.isnat(value):
+    if isinstance(value, datetime.datetime) and value != value:  # pandas' NaT
         return None
+    unit, zone = _unit(word)
+    is_duration = word.startswith("duration")
+    if isinstance(value, np.timedelta64 if is_duration else np.datetime64):
+        if np.isnat(value):
+            return None
+        length = _numpy_length(value)
+    elif is_duration and isinstance(value, datetime.timedelta):
+        length = _length(value)
+    elif word == "date" and isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        length = _length(value - _EPOCH.date())
+    elif word.startswith("timestamp") and isinstance(value, datetime.datetime):
+        offset = value.utcoffset()
+        if (offset is None) != (zone is None):
+            raise ValueError(f"{value!r}: a datetime has a zone if and only if its column is UTC")
+        # As integers: a datetime itself cannot leave the years 1 to 9999, not even by its zone.
+        length = _length(value.replace(tzinfo=None) - _EPOCH) - (0 if offset is None else _length(offset))
     else:
-        count, given = _count(value)
-    return _in_range(_exact(count, given, unit), 1 - 2**63, 2**63 - 1)
-
-
-def _count(value: np.datetime64 | np.timedelta64) -> tuple[int, str]:
-    unit, step = np.datetime_data(value.dtype)
-    return int(value.astype(np.int64)) * step, unit
-
-
-def _exact(count: int, given: str, wanted: str) -> int:
-    if given not in _NANOSECONDS:
-        raise ValueError(f"the unit {given!r} is not known here; use one of {', '.join(_NANOSECONDS)}")
-    found, rest = divmod(count * _NANOSECONDS[given], _NANOSECONDS[wanted])
+        raise _refused(word, value)
+    found, rest = divmod(length, _LENGTHS[unit or "D"])
     if rest:
-        raise ValueError(f"{count} {given} is no whole number of {wanted}; round it or use a finer column")
-    return found
+        raise ValueError(f"{value!r} is no whole number of {unit or 'D'}; round it or use a finer column")
+    return _in_range(found, -(2**31), 2**31 - 1) if word == "date" else _in_range(found, 1 - 2**63, 2**63 - 1)
+
+
+def _numpy_length(value: np.datetime64 | np.timedelta64) -> int:
+    unit, step = np.datetime_data(value.dtype)
+    if unit not in _LENGTHS:
+        raise ValueError(f"the unit {unit!r} is not known here; use one of {', '.join(_LENGTHS)}")
+    return int(value.astype(np.int64)) * step * _LENGTHS[unit]
+
+
+def _length(value: datetime.timedelta) -> int:
+    seconds = value.days * 86_400 + value.seconds
+    nanoseconds = getattr(value, "nanoseconds", 0)  # pandas' Timedelta is a timedelta with these beside
+    return seconds * _SECOND + value.microseconds * _LENGTHS["us"] + nanoseconds * _LENGTHS["ns"]

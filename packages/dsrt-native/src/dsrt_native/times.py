@@ -49,7 +49,8 @@ class Clock(NamedTuple):
             ValueError: The value is of another type, is finer than the unit, or has a zone where the column
                 has none, or the other way round.
         """
-        if value is None:
+        # Pandas' NaT calls itself a datetime, whatever column it is of, and is not equal to itself.
+        if value is None or (isinstance(value, datetime.datetime) and value != value):
             return None
         if isinstance(value, np.datetime64 | np.timedelta64):
             if (isinstance(value, np.timedelta64)) != (self.kind == "duration"):
@@ -65,9 +66,6 @@ class Clock(NamedTuple):
             return self._counted(_length(value), value)
         if not isinstance(value, datetime.datetime):
             raise self._wrong(value)
-        # Pandas' NaT calls itself a datetime, and is not equal to itself.
-        if value != value:
-            return None
         offset = value.utcoffset()
         if self.utc and offset is None:
             raise ValueError(
