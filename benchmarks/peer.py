@@ -57,8 +57,9 @@ class Peer(Protocol):
     SWEEP: Mapping[str, Sequence[Mapping[str, Any]]]
     """By function, each `config` that is tried, and the fastest is used; without an entry there is one way.
 
-    `layout` stands for those of `write` that decide about reading. `workers` has those of `loop` that show
-    what workers bring. All values go through JSON.
+    `layout` stands for those of `write` that decide about reading. `cold` has those of `open` that make a
+    difference where files are not in the page cache alone. `workers` has those of `loop` that show what
+    workers bring. All values go through JSON.
     """
 
     def write(self, workload: Workload, samples: Iterable[Array], folder: Path, **config: Any) -> None:
@@ -96,8 +97,8 @@ def optional(peer: Peer, function: str) -> Callable[..., Any]:
     return found
 
 
-def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
-    """Read all that was stored, and compare it with all `values` of the workload.
+def check(peer: Peer, workload: Workload, folder: Path, values: Array, batches: int | None = None) -> None:
+    """Read all that was stored, or so many batches of it, and compare it with all `values` of the workload.
 
     Where the system gathers none, they are read one after another.
 
@@ -108,9 +109,9 @@ def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
     try:
         peer.gather(handle, np.arange(1, dtype=np.int64))
     except Cannot:
-        check_stream(peer, workload, handle)
+        check_stream(peer, workload, handle, batches)
         return
-    for first in range(0, workload.samples, workload.batch):
+    for first in _firsts(workload, batches):
         last = min(first + workload.batch, workload.samples)
         found = peer.gather(handle, np.arange(first, last, dtype=np.int64))
         ends = offsets[first : last + 1]
@@ -120,18 +121,22 @@ def check(peer: Peer, workload: Workload, folder: Path, values: Array) -> None:
             raise ValueError(f"{workload.name}: samples from {first} on are not those that were written")
 
 
-def check_stream(peer: Peer, workload: Workload, handle: Any) -> None:
-    """Read all samples as they are stored, of a system that gathers none, and compare them with the truth.
+def check_stream(peer: Peer, workload: Workload, handle: Any, batches: int | None = None) -> None:
+    """Read samples as they are stored, of a system that gathers none, and compare them with the truth.
 
     Raises:
         Cannot: It does not stream either.
         ValueError: They are not all samples in order, every byte.
     """
     each = optional(peer, "samples")(handle, seed=0, shuffled=False)
-    for first in range(0, workload.samples, workload.batch):
+    for first in _firsts(workload, batches):
         numbers = list(range(first, min(first + workload.batch, workload.samples)))
         if list(workload.check(list(islice(each, len(numbers))))) != numbers:
             raise ValueError(f"{workload.name}: samples from {first} on are not those that were written")
+
+
+def _firsts(workload: Workload, batches: int | None) -> range:
+    return range(0, workload.samples, workload.batch)[:batches]
 
 
 def _equal(found: Batch, workload: Workload, values: Array, offsets: Numbers, shapes: Numbers) -> bool:

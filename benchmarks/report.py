@@ -50,8 +50,9 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
 
 def _tried(record: Record) -> Iterator[str]:
     yield "Settings of systems that have a choice, each tried for a short time. **The fastest** was used;"
-    yield "where two were close, both were tried again, for longer, and the rate here is that: samples a"
-    yield "second, in *The first batch* loaders a second, in *Drawing* draws, in *Writing* MiB."
+    yield "where two were close, both were tried again, for longer, and the rate here is that; not so in"
+    yield "*Writing* and *Cold reads*. Rates are samples a second, in *The first batch* loaders, in *Drawing*"
+    yield "draws, in *Writing* MiB."
     yield ""
     yield from table.head("suite", "case", "work", "system", "settings and their rates", words=5)
     for suite, cases in record.tried.items():

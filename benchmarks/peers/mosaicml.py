@@ -13,20 +13,23 @@ from streaming.base.util import merge_index
 from torch.utils.data import DataLoader
 
 from benchmarks import records, streams
+from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
     "mosaicml-streaming",
     "`StreamingDataset` of a local folder; `dataset[number]` in a loop; torch's DataLoader over it, shuffled "
-    "by its default; a sample is bytes, which are joined; compressed shards only to check them; no checksums",
+    "by its default; single samples by `dataset[number]` or `for sample in dataset`; a sample is bytes, "
+    "which are joined; compressed shards only to check them; no checksums",
     "`MDSWriter`, which holds a shard, 64 MiB unless the layout says otherwise, until it is full; a sample "
     "is bytes, one whose shape differs an ndarray; workers by a forked pool and `merge_index`; no checksums, "
     "no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"mib": 8}, {"mib": 64}],
-    "loop": [{"workers": 1}, {"workers": 2}, {}],
+    "loop": [{"workers": 1}, {"workers": 2}, {"workers": 4}, {}],
+    "samples": [{"by": "number"}, {"by": "iteration"}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
 
@@ -100,8 +103,11 @@ def loop(
     )
 
 
-def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
-    """Its dataset, epoch after epoch."""
+def samples(handle: Opened, *, seed: int, shuffled: bool, by: str = "number") -> Iterator[Array]:
+    """`dataset[number]`, which is much the faster, or its dataset, epoch after epoch."""
+    if by == "number":
+        for number in one_by_one(handle.workload.samples, seed, shuffled):
+            yield records.one(handle.workload, _content(handle.dataset[number]))
     dataset = _dataset(handle.workload, handle.folder, seed, shuffled)
     while True:
         for sample in dataset:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from statistics import median
 from typing import NamedTuple
@@ -41,6 +41,7 @@ STORES = True
 MOST_ROUNDS = 5
 
 STEP = 0.020  # seconds
+WATCHED = 0.1  # seconds
 LONG = 2  # times as long as elsewhere are settings tried, for these batches take longer
 
 Step = Callable[[Batch], object]
@@ -102,13 +103,14 @@ def measure(job: Job) -> Found:
         setting = job.setting("train")
     except Cannot as reason:
         return {"train": str(reason)}
-    batches = store.loop(store.open(setting), setting)
-    with closing(batches):
-        with process_tree.Watch() as watched:
-            _trained(store, batches, step, job.seconds / 2)
-        timing.settle(batches.__next__, job.seconds / 2)
+    with ExitStack() as stack:
+        with process_tree.Watch() as starting:
+            batches = stack.enter_context(closing(store.loop(store.open(setting), setting)))
+            timing.settle(batches.__next__, job.seconds / 2)
         found: Found = dict(_trained(store, batches, step, job.seconds))
-    return found | {"steady": median(watched.samples), "peak": max(watched.samples)}
+        with process_tree.Watch() as running:
+            _trained(store, batches, step, min(job.seconds, WATCHED))
+    return found | {"steady": median(running.samples), "peak": max(starting.samples + running.samples)}
 
 
 def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """From arrays in memory to a complete store: into memory, and to a disk until it is durable."""
 
+import math
 import os
 import shutil
 import tempfile
@@ -23,10 +24,11 @@ CASES = WRITTEN
 QUICK = ("tokens",)
 FEW = ("records", "images", "tokens-zstd-dict", "photographs-zstd")
 SMOKE = ("records",)
-PEERS = SYSTEMS
+PEERS = tuple(peer for peer in SYSTEMS if peer != "torch")  # it writes the file of memmap
 STORES = False
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
+CHECKED_BATCHES = 4
 SHARED_MEMORY = Path("/dev/shm")
 
 FIGURES = "memory", "cpu", "disk", "stored"
@@ -37,13 +39,13 @@ _WAYS = {"samples": "samples one by one", "batches": "batches of {} MiB"}
 def prepare(job: Job) -> Tried:
     """Write everything in every way and setting that the system has, and read it back.
 
-    Raises:
-        ValueError: What is read is not what was written.
+    Of a setting that is slower than one before it, some batches alone are read: it will not be used.
     """
     workload = sized(CASES, job.case, job.smoke)
     peer = load(job.peer)
     batches = list(workload.batches(workload.batch_bytes))
     values = elements(batches)
+    fastest = dict.fromkeys(_WAYS, math.inf)
 
     def rate(way: str, setting: Setting, _: float) -> float:
         folder = job.folder / way
@@ -52,7 +54,8 @@ def prepare(job: Job) -> Tried:
             began = time.perf_counter()
             _write(peer, workload, batches, way, setting)(folder)
             seconds = time.perf_counter() - began
-            check(peer, workload, folder, values)
+            check(peer, workload, folder, values, None if seconds < fastest[way] else CHECKED_BATCHES)
+            fastest[way] = min(seconds, fastest[way])
         finally:
             shutil.rmtree(folder)
         return workload.bytes / 2**20 / seconds
@@ -141,7 +144,7 @@ def report(results: Results, smoke: bool) -> list[str]:
         "file is there for good; DSRT syncs its files itself, those of a system that does not are synced by",
         "the benchmark and the time counts. Both as MiB of payload a second. *CPU*: MiB of payload for each",
         "second that all threads together worked, without syncs; a busy machine changes it least. *x DSRT*",
-        "is the ratio to DSRT: above 1 it is faster. *Stored* is the size of all files.",
+        "is the ratio to DSRT: above 1 it is faster. *Stored* is the size of all files. torch has no writer.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(sized(CASES, case, smoke), figures)]

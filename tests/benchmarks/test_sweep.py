@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,17 @@ def test_what_is_plainly_the_best_is_not_tried_again() -> None:
     assert asked == [A, B, C]
 
 
+def test_what_takes_its_own_time_is_tried_once() -> None:
+    asked: list[Setting] = []
+
+    def rate(setting: Setting, _: float) -> float:
+        asked.append(setting)
+        return 10.0
+
+    sweep.tried([A, B], rate)
+    assert asked == [A, B]
+
+
 def test_the_fastest_setting_on_the_first_layout_is_tried_on_the_others() -> None:
     ways: list[Setting] = [{"layout": {"mib": mib}} for mib in (1, 2, 3)]
 
@@ -72,6 +83,16 @@ def test_batches_that_were_queued_before_the_clock_began_are_not_counted() -> No
     loader = batches()
     timing.settle(loader.__next__, 0.01)
     assert next(loader) >= timing.QUEUED
+
+
+def test_the_start_of_a_loader_does_not_count_as_settling() -> None:
+    def batches() -> Iterator[int]:
+        time.sleep(0.1)
+        yield from count()
+
+    loader = batches()
+    timing.settle(loader.__next__, 0.01)
+    assert next(loader) > timing.QUEUED
 
 
 def test_no_block_of_numbers_is_asked_for_twice_and_all_systems_are_asked_for_the_same() -> None:
