@@ -109,7 +109,7 @@ class Store:
         place = self.place(setting)
         if reason := _said(place).read_text():
             raise Cannot(reason)
-        return self.peer.open(self.workload, place, **setting.get("open", {}))
+        return self.peer.open(self.workload, place, **setting.get("open", {}), **setting.get("cold", {}))
 
     def loop(
         self, handle: Any, setting: Setting, seed: int = 0, transform: Transform | None = None

@@ -18,8 +18,8 @@ from benchmarks.suites import SUITES
 LONG = 25.0
 """Seconds: a system whose turns of a case have taken so long, with the start of processes, has no more."""
 
-ENOUGH = 20
-"""The same for those that only a full run has, and in times of what a figure takes."""
+ENOUGH, LEAST = 20, 12.0
+"""The same for those that only a full run has: in times of what a figure takes, and in seconds at least."""
 
 TURN = 0.25
 """Of the patience with a system."""
@@ -62,7 +62,7 @@ def taken(
     there = [peer for peer in peers if peer not in absent]
     if not plan.smoke:
         rounds = min(plan.rounds, SUITES[suite].MOST_ROUNDS)
-        enough = {peer: LONG if peer in QUICK else ENOUGH * plan.seconds for peer in there}
+        enough = {peer: LONG if peer in QUICK else max(ENOUGH * plan.seconds, LEAST) for peer in there}
         absent |= _rounds(figures, ask, rounds, enough)
     for systems in figures.values():
         systems |= absent

@@ -1,7 +1,6 @@
 """LMDB: a tree of keys and values in one mapped file; samples are bytes under their number."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,23 +8,27 @@ from weakref import WeakValueDictionary
 
 import lmdb
 
-from benchmarks import pool, records
-from benchmarks.loops import Permutations, gathered, one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Source, Transform
+from benchmarks import loops, pool, records
+from benchmarks.loops import one_by_one
+from benchmarks.peer import About, Array, Cannot, Numbers, Source
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
     "lmdb",
-    reads="one read transaction a batch, values as buffers of the map, joined into one array; with "
-    "`readahead` or without; the loop around it is plain Python, alone or with threads that are ahead; no "
-    "checksums",
+    reads="one read transaction a batch, values as buffers of the map, joined into one array; cold "
+    "files with `readahead` or without; it has no loader: permutations and that, alone, with threads that "
+    "are ahead or in torch's DataLoader; no checksums",
     writes="`putmulti` in ascending order (`append`), without syncs, which the benchmark makes",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "write": [{"commit": 256}, {"commit": 4096}, {"commit": 1 << 40}],
-    "open": [{"many": True}, {"many": False}, {"many": True, "readahead": True}],
-    "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
-    "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
+    "open": [{"many": True}, {"many": False}],
+    "cold": [{"readahead": False}, {"readahead": True}],
+    "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
+    "workers": [
+        *({"threads": threads} for threads in (0, 1, 2, 4)),
+        *({"workers": workers} for workers in (1, 2, 4)),
+    ],
 }
 ROOM = 1 << 40
 """Of addresses; the file grows with what is written."""
@@ -39,7 +42,8 @@ class Environment:
     """An opened file, and what its bytes do not say."""
 
     def __init__(self, workload: Workload, folder: Path, many: bool, readahead: bool) -> None:
-        self.workload, self.many, self.shapes = workload, many, records.shapes(folder)
+        self.workload, self.folder, self.many = workload, folder, many
+        self.shapes = records.shapes(folder)
         path = folder / "samples"
         self.environment = _opened.get((path, readahead)) or lmdb.open(
             str(path), subdir=False, readonly=True, lock=False, readahead=readahead
@@ -84,17 +88,9 @@ def gather(store: Environment, numbers: Numbers) -> Batch:
         return store.joined(numbers, list(map(transaction.get, keys)))
 
 
-def loop(
-    store: Environment,
-    batch: int,
-    *,
-    seed: int,
-    transform: Transform | None = None,
-    threads: int = 0,
-) -> Iterator[Batch]:
-    """Permutations, one after another, as one writes it by hand."""
-    orders = Permutations(store.workload.samples, batch, seed)
-    yield from gathered(partial(gather, store), orders, transform, threads)
+def loop(store: Environment, batch: int, **config: Any) -> Iterator[Batch]:
+    """It brings none."""
+    return loops.stored("lmdb", store, batch, opened={"many": store.many}, **config)
 
 
 def samples(store: Environment, *, seed: int, shuffled: bool) -> Iterator[Array]:

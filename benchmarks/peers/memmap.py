@@ -16,13 +16,13 @@ from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "numpy",
-    reads="one indexing of a `np.memmap`, with the advice `MADV_RANDOM` or without, for ragged samples "
-    "`np.concatenate` of slices; the loop around it is plain Python, alone or with threads that are ahead; "
-    "no checks",
+    reads="one indexing of a `np.memmap`, of cold files with the advice `MADV_RANDOM` or without, for ragged "
+    "samples `np.concatenate` of slices; the loop around it is plain Python, alone or with threads that are "
+    "ahead; no checks",
     writes="`file.write` of every array",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "open": [{"advice": "none"}, {"advice": "random"}],
+    "cold": [{"advice": "none"}, {"advice": "random"}],
     "loop": [{"threads": 0}, {"threads": 1}, {"threads": 2}],
     "workers": [{"threads": threads} for threads in (0, 1, 2, 4)],
 }

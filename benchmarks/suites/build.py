@@ -55,34 +55,31 @@ class Busy:
 
 
 def prepare(job: Job) -> Tried:
-    """Build with every number of workers, and read all of it back.
+    """Build a little with every number of workers, and read it back.
 
     Raises:
         Cannot: The system has no way to build.
-        ValueError: What is read is not what was written.
     """
-    peer = load(job.peer)
-    build = optional(peer, "build")
-    workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
-    for workers in WORKERS:
-        folder = job.folder / str(workers)
-        folder.mkdir()
-        try:
-            build(workload, Busy(workload), folder, workers)
-        except Cannot:
-            continue
-        check(peer, workload, folder, elements(workload.batches(workload.bytes)))
-        shutil.rmtree(folder)
+    _built(job, _WORKLOAD.shrunk())
     return {}
 
 
 def measure(job: Job) -> Found:
     """Seconds by number of workers, their start and end included."""
-    workload = _WORKLOAD.shrunk() if job.smoke else _WORKLOAD
-    build = optional(load(job.peer), "build")
+    return _built(job, _WORKLOAD.shrunk() if job.smoke else _WORKLOAD)
+
+
+def _built(job: Job, workload: Workload) -> Found:
+    """The seconds of each build, all of which are read back once none is timed any more.
+
+    Raises:
+        ValueError: What is read is not what was written.
+    """
+    peer = load(job.peer)
+    build = optional(peer, "build")
     found: Found = {}
     for workers in WORKERS:
-        folder = job.folder / f"measured-{workers}"
+        folder = job.folder / str(workers)
         folder.mkdir()
         began = time.perf_counter()
         try:
@@ -90,6 +87,11 @@ def measure(job: Job) -> Found:
             found[str(workers)] = time.perf_counter() - began
         except Cannot as reason:
             found[str(workers)] = str(reason)
+    values = elements(workload.batches(workload.bytes))
+    for work, seconds in found.items():
+        folder = job.folder / work
+        if not isinstance(seconds, str):
+            check(peer, workload, folder, values)
         shutil.rmtree(folder)
     return found
 

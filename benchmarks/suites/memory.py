@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import table
-from benchmarks.peer import Cannot, check_stream, load, optional
+from benchmarks.peer import Cannot, Peer, check_stream, load, optional
 from benchmarks.peers import SYSTEMS
 from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
@@ -32,15 +32,26 @@ def _workload(case: str, smoke: bool) -> Workload:
 
 
 def prepare(job: Job) -> Tried:
-    """Write everything once and read it back, metadata, too.
+    """Write a little and read it back.
 
     Raises:
         Cannot: The system has no metadata.
+    """
+    peer, workload = load(job.peer), _workload(job.case, smoke=True)
+    folder = job.folder / "little"
+    folder.mkdir()
+    optional(peer, "write_rows")(workload, rows(workload), folder)
+    _check(peer, workload, folder)
+    return {}
+
+
+def _check(peer: Peer, workload: Workload, folder: Path) -> None:
+    """Read samples from all over and all metadata.
+
+    Raises:
         ValueError: What is read is not what was written.
     """
-    peer, workload = load(job.peer), _workload(job.case, job.smoke)
-    optional(peer, "write_rows")(workload, rows(workload), job.folder)
-    handle = peer.open(workload, job.folder)
+    handle = peer.open(workload, folder)
     some = np.linspace(0, workload.samples - 1, min(_CHECKED_ROWS, workload.samples)).astype(np.int64)
     try:
         found = peer.gather(handle, some)
@@ -50,11 +61,8 @@ def prepare(job: Job) -> Tried:
         if workload.check(found) != some.tolist():
             raise ValueError("gather gave other samples than asked for")
     written = [metadata(number) for number in range(workload.samples)]
-    if optional(peer, "metadata")(job.folder) != {
-        name: [each[name] for each in written] for name in written[0]
-    }:
+    if optional(peer, "metadata")(folder) != {name: [each[name] for each in written] for name in written[0]}:
         raise ValueError("the metadata are not what was written")
-    return {}
 
 
 def measure(job: Job) -> Found:
@@ -69,6 +77,7 @@ def measure(job: Job) -> Found:
     before = _status("VmRSS")
     optional(peer, "write_rows")(workload, rows(workload), folder)
     found: Found = {"peak": (_status("VmHWM") - before) / 2**10}
+    _check(peer, workload, folder)
     shutil.rmtree(folder)
     return found
 

@@ -11,7 +11,7 @@ from benchmarks.workloads import READ
 
 CASES = READ
 QUICK = ("images", "records", "tokens")
-FEW = "images", "records", "records-512", "tokens-list"
+FEW = "images", "records", "records-512", "tokens-list", "blocks"
 SMOKE = ("native", "tokens-zstd-dict")
 PEERS = ALL
 STORES = True
