@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsrt_format import DataError, FormatError, Manifest, NotPublishedError, reference, validate
+from dsrt_format import directory as directory_module
 from dsrt_format.directory import CacheDirectory, in_directory
 from dsrt_format.rules import Violation
 
@@ -95,6 +96,24 @@ def test_a_file_that_vanishes_after_it_was_looked_at_is_missing(cache, monkeypat
 def test_what_is_no_cache_is_said_with_what_to_do(cache, name, words):
     with pytest.raises(NotPublishedError, match=f"{words}.*; check the path, or build the cache first"):
         Manifest.load(cache.parent / name)
+
+
+def test_more_than_one_call_reads_is_read_as_a_whole(cache, monkeypatch):
+    expected = (cache / "manifest.json").read_bytes()
+    monkeypatch.setattr(directory_module, "_ONE_CALL_BYTES", 8)
+    with CacheDirectory(cache) as directory, directory.open("manifest.json", len(expected)) as file:
+        assert file.read(0, 8) == expected[:8]
+        assert file.read(5, 100) == expected[5:105]
+        assert file.read(0, len(expected)) == expected
+        with pytest.raises(Violation, match="has become shorter") as caught:
+            file.read(1, len(expected))
+    assert caught.value.rule == "R030"
+
+
+def test_a_call_that_reads_less_than_it_should_is_no_end_of_the_file(cache, monkeypatch):
+    expected, read = str(reference.read(cache)), os.read
+    monkeypatch.setattr(os, "read", lambda descriptor, count: read(descriptor, min(count, 3)))
+    assert str(reference.read(cache)) == expected
 
 
 def test_threads_read_one_cache_side_by_side(cache):

@@ -171,3 +171,33 @@ def test_a_hole_larger_than_the_memory_of_a_reader_is_read_in_pieces(tmp_path, c
     # Both headers tell of the length, so that they differ, too.
     assert rules == ["R031", "R033", "R031", "R033"]
     assert grown < 128 << 10  # KiB
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere the system does not limit the memory of a process"
+)
+def test_a_record_larger_than_the_memory_is_an_error_before_a_byte_of_it_is_read(tmp_path, change_manifest):
+    path, length = tmp_path / "c", 2**32
+    reference.write(path, {"x": Bytes()}, [{"x": b"abc"}])
+    file = path / "fields" / "x" / "00000.shard"
+    index = np.frombuffer(file.read_bytes()[-20:], ENTRY).copy()
+    index["end"] = 64 + length
+    with open(file, "r+b") as handle:
+        handle.seek(24)
+        handle.write((length + 20).to_bytes(8, "little"))
+        handle.truncate(64 + length)
+        handle.seek(0, os.SEEK_END)
+        handle.write(index.tobytes())
+    entry = {"bytes": 64 + length + 20, "index_blake3": blake3(index.tobytes()).hexdigest()}
+    change_manifest(path, lambda manifest: manifest["fields"][0]["files"][0].update(entry))
+    code = (
+        "import resource, sys\n"
+        "from dsrt_format import reference\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
+        "before = peak()\n"
+        "try: reference.read(sys.argv[1])\n"
+        "except MemoryError: print(peak() - before)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, path], check=True, stdout=subprocess.PIPE)
+    assert int(run.stdout) < 128 << 10  # KiB

@@ -18,6 +18,9 @@ MAX_MANIFEST_BYTES = 64 << 20
 PIECE_BYTES = 4 << 20
 """In pieces of so many bytes a file is read where it need not be in memory as a whole."""
 
+# What one call of the system reads as a rule; no platform reads more than 2 GiB.
+_ONE_CALL_BYTES = 1 << 30
+
 MAX_TRIES = 100
 """How often a path is followed that leads to another directory again: each time a rebuild was published."""
 
@@ -48,23 +51,26 @@ class CacheFile:
         Raises:
             Violation: R030, the file has become shorter since it was opened.
             OSError: The file cannot be read.
+            MemoryError: There is no memory for so many bytes.
         """
-        parts = []
-        left = count
         try:
             os.lseek(self._descriptor, start, os.SEEK_SET)
-            while left and (part := os.read(self._descriptor, min(left, 1 << 30))):
-                parts.append(part)
-                left -= len(part)
+            data = os.read(self._descriptor, count) if count <= _ONE_CALL_BYTES else b""
+            if len(data) < count:
+                # All memory is taken before the first byte is read, because a hole can be larger than what
+                # there is: memory taken piece by piece is given until the system kills the process.
+                with open(self._descriptor, "rb", closefd=False) as file:
+                    file.seek(start)
+                    data = file.read(count)
         except OSError as error:
             # The system calls on a descriptor do not say of which file.
             error.filename = self._name
             raise
-        if left:
+        if len(data) < count:
             raise Violation(
                 "R030", f"{self._name} has become shorter than its {self.length} bytes while in use"
             )
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return data
 
     def pieces(self, start: int, count: int) -> Iterator[bytes]:
         """Yield `count` bytes from offset `start` in pieces of at most `PIECE_BYTES`.

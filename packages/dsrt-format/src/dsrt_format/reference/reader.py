@@ -40,6 +40,7 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         DataError: What the files hold breaks a rule (R031 to R046). The error names field, shard and sample.
         ImportError: A field is bfloat16 or float8 and ml_dtypes is not installed.
         OSError: A file cannot be read.
+        MemoryError: A record or the metadata is larger than the memory.
     """
     cache_path = os.fspath(path)
 
@@ -64,7 +65,7 @@ def read_sample(path: str | os.PathLike[str], sample: int) -> dict[str, Any]:
     Raises:
         IndexError: There is no such sample.
         TypeError: The sample is no integer.
-        DsrtError: As for `read`, and ImportError and OSError likewise.
+        DsrtError: As for `read`, and ImportError, OSError and MemoryError likewise.
     """
     cache_path = os.fspath(path)
 
