@@ -1,10 +1,14 @@
 """Reading one sample, or the columns alone, agrees with reading everything, and looks at no more."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 
-from dsrt_format import Bytes, DataError, Dense, Manifest, Ragged, Text
-from dsrt_format.metadata import read_columns
+from dsrt_format import Bytes, DataError, Dense, Manifest, Ragged, StaleCacheError, Text
+from dsrt_format.directory import CacheDirectory
+from dsrt_format.metadata import read_columns, read_table
 from dsrt_format.reference import read, read_sample, write
 
 FIELDS = {
@@ -96,3 +100,54 @@ def test_of_a_long_file_only_the_end_is_proven(tmp_path):
     assert len(Manifest.load(tmp_path / "long").metadata.chunks) == 3
     flip(tmp_path / "long" / "metadata.arrow", 5 << 20)
     assert read_columns(tmp_path / "long") == {"text": "string"}
+
+
+def test_a_beginning_that_is_not_proven_is_not_looked_at(tmp_path):
+    rows = [{"x": np.int8(0), "text": "0123456789abcdef" * 4096} for _ in range(80)]
+    write(tmp_path / "long", {"x": Dense("int8")}, rows, {"text": "string"})
+    flip(tmp_path / "long" / "metadata.arrow", 0)
+    assert read_columns(tmp_path / "long") == {"text": "string"}
+    with pytest.raises(DataError) as error:
+        read_table(tmp_path / "long")
+    assert error.value.rule == "R041"
+
+
+@pytest.mark.parametrize("read_metadata", [read_columns, read_table])
+@pytest.mark.parametrize("columns", [{"other": "string"}, {}])
+def test_a_cache_that_a_rebuild_replaces_meanwhile_is_read_anew_or_is_stale(
+    cache, tmp_path, monkeypatch, read_metadata, columns
+):
+    manifest, opened = Manifest.load(cache), CacheDirectory.open
+
+    def replaced(self, name, length):
+        monkeypatch.setattr(CacheDirectory, "open", opened)
+        sample = {"x": np.int8(0), **dict.fromkeys(columns, "new")}
+        write(tmp_path / "new", {"x": Dense("int8")}, [sample], columns)
+        cache.rename(tmp_path / "old")
+        (tmp_path / "old" / "metadata.arrow").unlink()
+        (tmp_path / "new").rename(cache)
+        return opened(self, name, length)
+
+    def restore():
+        shutil.rmtree(cache)
+        (tmp_path / "old").rename(cache)
+        (cache / "metadata.arrow").write_bytes(content)
+
+    content = (cache / "metadata.arrow").read_bytes()
+    monkeypatch.setattr(CacheDirectory, "open", replaced)
+    found = read_metadata(cache)
+    names = [] if found is None else list(found) if isinstance(found, dict) else found.column_names
+    assert names == list(columns)
+    restore()
+    monkeypatch.setattr(CacheDirectory, "open", replaced)
+    for _ in range(2):  # while it is replaced, and afterwards
+        with pytest.raises(StaleCacheError, match="it was rebuilt or replaced, load its manifest again"):
+            read_metadata(cache, manifest=manifest)
+
+
+def test_what_was_read_does_not_change_with_the_file(cache):
+    views = read_table(cache, views=True)
+    expected = views.to_pydict()
+    with open(cache / "metadata.arrow", "r+b") as file:
+        file.write(b"\xff" * os.fstat(file.fileno()).st_size)
+    assert views.to_pydict() == expected

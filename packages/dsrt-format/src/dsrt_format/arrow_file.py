@@ -33,6 +33,7 @@ _VALUE_BYTES = {
 _MOST_TOGETHER = 1 << 31
 
 _MAGIC = b"ARROW1"
+_NO_FRAME = "it does not begin and end with ARROW1"
 # A block of the footer: offset, bytes of the message, bytes of the body. A node: rows, nulls; a buffer:
 # offset, length.
 _BLOCK, _PAIR, _COUNT = struct.Struct("<qixxxxq"), struct.Struct("<qq"), struct.Struct("<q")
@@ -65,7 +66,9 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
     Raises:
         Violation: One of R042 to R045.
     """
-    footer_start = find_footer(data)
+    footer_start = find_footer(data, len(data))
+    if data[:6] != _MAGIC:
+        raise _broken(_NO_FRAME)
     first = _description(data[8:footer_start])
     columns, blocks = _read_footer(data[footer_start : len(data) - 10], fields)
     if list(_read_first(first, fields).items()) != list(columns.items()):
@@ -88,28 +91,32 @@ def check_arrow_file(data: memoryview, num_samples: int, fields: Container[str])
     return columns
 
 
-def find_footer(data: memoryview) -> int:
-    """Return where the footer begins, as the last ten bytes of the file have it.
+def find_footer(tail: memoryview, file_bytes: int) -> int:
+    """Return where in the file the footer begins.
+
+    Args:
+        tail: The end of the file, the last ten bytes of which say so; no more is looked at.
+        file_bytes: The length of the whole file.
 
     Raises:
         Violation: R042.
     """
-    end = len(data) - 10
-    if end < 8 or data[:6] != _MAGIC or data[-6:] != _MAGIC:
-        raise _broken("it does not begin and end with ARROW1")
-    length = int.from_bytes(data[end : end + 4], "little", signed=True)
+    end = file_bytes - 10
+    if end < 8 or tail[-6:] != _MAGIC:
+        raise _broken(_NO_FRAME)
+    length = int.from_bytes(tail[-10:-6], "little", signed=True)
     if not 4 <= length <= end - 8:
         raise _broken(f"its footer has {length} bytes")
     return end - length
 
 
-def footer_columns(data: memoryview, fields: Container[str]) -> dict[str, str]:
+def footer_columns(footer: memoryview, fields: Container[str]) -> dict[str, str]:
     """Return the word for each column's type by name from the footer alone; the rest may still be broken.
 
     Raises:
         Violation: R042 or R045.
     """
-    return _read_footer(data[find_footer(data) : len(data) - 10], fields)[0]
+    return _read_footer(footer, fields)[0]
 
 
 def _broken(what: str) -> Violation:

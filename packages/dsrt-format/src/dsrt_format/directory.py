@@ -82,10 +82,6 @@ class CacheFile:
         for at in range(start, start + count, PIECE_BYTES):
             yield self.read(at, min(PIECE_BYTES, start + count - at))
 
-    def fileno(self) -> int:
-        """Return the descriptor, to be mapped."""
-        return self._descriptor
-
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)

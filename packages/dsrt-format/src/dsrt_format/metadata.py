@@ -1,19 +1,18 @@
 """metadata.arrow: reading it with every check, and writing it. pyarrow is imported on use."""
 
-import mmap
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from dsrt_format.arrow_file import BATCH_ROWS, check_arrow_file, find_footer, footer_columns
 from dsrt_format.checksum import blake3_digest
 from dsrt_format.column_values import arrow_array, arrow_type, numpy_values
-from dsrt_format.directory import CacheDirectory, CacheFile
+from dsrt_format.directory import CacheDirectory, CacheFile, in_directory
 from dsrt_format.entries import CHUNK_BYTES, METADATA_NAME, MetadataFile
-from dsrt_format.errors import DataError
-from dsrt_format.manifest import Manifest
+from dsrt_format.errors import DataError, FormatError, StaleCacheError
+from dsrt_format.manifest import Manifest, checked_manifest
 from dsrt_format.rules import Violation, raising
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ __all__ = [
     "without_views",
 ]
 
+T = TypeVar("T")
+
 
 def read_table(
     path: str | os.PathLike[str], *, manifest: Manifest | None = None, views: bool = False
@@ -37,22 +38,24 @@ def read_table(
 
     Args:
         path: The directory of the cache.
-        manifest: The manifest to check against; by default it is loaded from the directory.
-        views: Whether strings are handed out as they are stored, as string_view and binary_view mapped from
-            the file. pyarrow cannot compute on those; give them to Polars. Otherwise they are copied to
-            large_string and large_binary.
+        manifest: The manifest that the cache must have; by default whichever is there.
+        views: Whether strings are handed out as they are stored, as string_view and binary_view. pyarrow
+            cannot compute on those; give them to Polars. Otherwise they are copied to large_string and
+            large_binary.
 
     Raises:
         DataError: The file breaks a rule (R030, R041 to R046).
         FormatError: The manifest does, see `Manifest.load`.
+        StaleCacheError: The cache has another manifest than the one given.
         OSError: The file cannot be read.
+        MemoryError: The file is larger than the memory.
     """
-    manifest = Manifest.load(path) if manifest is None else manifest
-    if manifest.metadata is None:
-        return None
-    with raising(DataError, os.fspath(path)), CacheDirectory(path) as directory:
-        table = checked_table(directory, manifest)
-    return table if views else without_views(table)
+
+    def table(directory: CacheDirectory, found: Manifest) -> "pa.Table | None":
+        return None if found.metadata is None else checked_table(directory, found)
+
+    result = _in_cache(path, manifest, table)
+    return result if result is None or views else without_views(result)
 
 
 def read_columns(path: str | os.PathLike[str], *, manifest: Manifest | None = None) -> dict[str, str]:
@@ -62,23 +65,27 @@ def read_columns(path: str | os.PathLike[str], *, manifest: Manifest | None = No
 
     Args:
         path: The directory of the cache.
-        manifest: The manifest to check against; by default it is loaded from the directory.
+        manifest: The manifest that the cache must have; by default whichever is there.
 
     Raises:
         DataError: The file breaks a rule that its end tells of (R030, R041, R042, R045).
         FormatError: The manifest does, see `Manifest.load`.
+        StaleCacheError: The cache has another manifest than the one given.
         OSError: The file cannot be read.
     """
-    manifest = Manifest.load(path) if manifest is None else manifest
-    if (entry := manifest.metadata) is None:
-        return {}
-    with raising(DataError, os.fspath(path)), CacheDirectory(path) as directory:
+
+    def columns(directory: CacheDirectory, found: Manifest) -> dict[str, str]:
+        if (entry := found.metadata) is None:
+            return {}
         with directory.open(METADATA_NAME, entry.bytes) as file:
-            data = _map_file(file)
-        # The last ten bytes say where the footer begins; they are proven before they are believed.
-        _require_chunks(data, entry, max(entry.bytes - 10, 0))
-        _require_chunks(data, entry, find_footer(data))
-        return footer_columns(data, {field.name for field in manifest.fields})
+            # The last ten bytes say where the footer begins; they are proven before they are believed.
+            tail = _proven_end(file, entry, max(entry.bytes - 10, 0))
+            footer_start = find_footer(tail, entry.bytes)
+            tail = _proven_end(file, entry, footer_start)
+        footer = tail[footer_start - entry.bytes : -10]
+        return footer_columns(footer, {field.name for field in found.fields})
+
+    return _in_cache(path, manifest, columns)
 
 
 def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
@@ -86,35 +93,56 @@ def checked_table(directory: CacheDirectory, manifest: Manifest) -> "pa.Table":
 
     Raises:
         Violation: The first of R030 and R041 to R046 that is broken.
+        MemoryError: The file is larger than the memory.
     """
     assert manifest.metadata is not None
     with directory.open(METADATA_NAME, manifest.metadata.bytes) as file:
-        data = _map_file(file)
-    _require_chunks(data, manifest.metadata, 0)
+        data = _proven_end(file, manifest.metadata, 0)
     table = arrow_table(data, manifest.num_samples, {field.name for field in manifest.fields})
     for violation in weight_violations(table):
         raise violation
     return table
 
 
-def _require_chunks(data: memoryview, entry: MetadataFile, start: int) -> None:
-    """Prove the file from byte `start` on."""
-    for chunk in range(start // CHUNK_BYTES, len(entry.chunks)):
-        first = chunk * CHUNK_BYTES
-        if (violation := chunk_violation(data[first : first + CHUNK_BYTES], entry, chunk)) is not None:
-            raise violation
+def _in_cache(
+    path: str | os.PathLike[str], expected: Manifest | None, read: Callable[[CacheDirectory, Manifest], T]
+) -> T:
+    """Return what `read` makes of the directory of a cache and the manifest in that very directory."""
+    cache_path = os.fspath(path)
+
+    def read_cache(directory: CacheDirectory) -> T:
+        manifest = checked_manifest(directory)
+        if expected is not None and manifest.digest != expected.digest:
+            raise StaleCacheError(
+                f"the cache at {cache_path!r} has the digest {manifest.digest[:16]}…, expected "
+                f"{expected.digest[:16]}…; it was rebuilt or replaced, load its manifest again"
+            )
+        with raising(DataError, cache_path):
+            return read(directory, manifest)
+
+    with raising(FormatError, cache_path):
+        return in_directory(path, read_cache)
 
 
-def _map_file(file: CacheFile) -> memoryview:
-    """Return a file as memory that is mapped and lives as long as anything refers to it.
+def _proven_end(file: CacheFile, entry: MetadataFile, start: int) -> memoryview:
+    """Return a file from the chunk on that holds byte `start`, proven by its digests.
+
+    It is a copy: of a mapped file, somebody could change what steers the reading after it was checked.
 
     Raises:
-        Violation: R030, the file has become shorter since it was opened.
+        Violation: R041, or R030, the file has become shorter since it was opened.
+        MemoryError: The part is larger than the memory.
     """
-    try:
-        return memoryview(mmap.mmap(file.fileno(), file.length, access=mmap.ACCESS_READ))
-    except ValueError:
-        raise Violation("R030", f"{METADATA_NAME} has become shorter than its {file.length} bytes") from None
+    first = start // CHUNK_BYTES
+    base = first * CHUNK_BYTES
+    content = np.empty(entry.bytes - base, np.uint8).data
+    for chunk in range(first, len(entry.chunks)):
+        at = chunk * CHUNK_BYTES
+        piece = file.read(at, min(CHUNK_BYTES, entry.bytes - at))
+        if (violation := chunk_violation(piece, entry, chunk)) is not None:
+            raise violation
+        content[at - base : at - base + len(piece)] = piece
+    return content
 
 
 def chunk_violation(data: bytes | memoryview, entry: MetadataFile, chunk: int) -> Violation | None:
