@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.peer import Array, Row
-from benchmarks.records import Shapes, encoded
-from benchmarks.workload import Batch, Packed, Workload
+from benchmarks.peer import Row
+from benchmarks.records import Shapes, keep_shapes
+from benchmarks.workload import Batch, Joined, Packed, Workload
 
 NAME = "x"
 ROWS_AT_ONCE = 4096
@@ -32,19 +32,21 @@ def rows(workload: Workload, bytes_at_once: int) -> int:
     return max(1, bytes_at_once * workload.samples // workload.bytes)
 
 
-def record_batches(
-    workload: Workload, samples: Iterable[Array], folder: Path, rows: int, schema: Any
-) -> Iterator[Any]:
-    """The samples in order, so many in each record batch; shapes are kept beside them."""
-    each: Iterator[Any] = encoded(workload, samples, folder) if workload.ragged else iter(samples)
-    while chunk := list(islice(each, rows)):
-        if workload.ragged:
-            ends = np.cumsum([0, *map(len, chunk)], dtype=np.int64)
-            buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(chunk))]
+def record_batches(workload: Workload, batches: Iterable[Joined], folder: Path, schema: Any) -> Iterator[Any]:
+    """A record batch for each of these, without a copy; shapes are kept beside them."""
+    shapes: list[Shapes] = []
+    for batch in batches:
+        if isinstance(batch, Packed):
+            ends = pa.py_buffer(batch.offsets * batch.values.itemsize)
+            count, buffers = len(batch.offsets) - 1, [None, ends, pa.py_buffer(batch.values)]
+            if batch.shapes is not None:
+                shapes.append(batch.shapes)
         else:
-            buffers = [None, pa.py_buffer(np.stack(chunk))]
-        column = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
+            count, buffers = len(batch), [None, pa.py_buffer(batch)]
+        column = pa.Array.from_buffers(schema.field(NAME).type, count, buffers)
         yield pa.record_batch([column], schema=schema)
+    if shapes:
+        keep_shapes(folder, np.concatenate(shapes))
 
 
 def row_schema(workload: Workload) -> Any:

@@ -4,13 +4,14 @@ What bytes do not say is kept beside the store: the shapes of samples that diffe
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.peer import Array
-from benchmarks.workload import Batch, Packed, Workload
+from benchmarks.workload import Batch, Joined, Packed, Workload
 
 _SHAPES = "shapes.npy"
 
@@ -28,13 +29,33 @@ def encoded(workload: Workload, samples: Iterable[Array], folder: Path) -> Itera
             found.append(sample.shape)
         yield sample.tobytes()
     if found:
-        np.save(folder / _SHAPES, np.array(found, np.int64))
+        keep_shapes(folder, np.array(found, np.int64))
+
+
+def keep_shapes(folder: Path, shapes: Shapes) -> None:
+    """Beside what was stored: of every sample, int64[samples, ndim]."""
+    np.save(folder / _SHAPES, shapes)
 
 
 def shapes(folder: Path) -> Shapes | None:
     """What was kept: int64[samples, ndim], or None if lengths say all."""
     path = folder / _SHAPES
     return np.load(path) if path.exists() else None
+
+
+def chunks(workload: Workload, samples: Iterable[Array], count: int) -> Iterator[Joined]:
+    """The samples in order, so many in one piece."""
+    each = iter(samples)
+    while chunk := list(islice(each, count)):
+        if not workload.ragged:
+            yield np.stack(chunk)
+            continue
+        offsets = np.cumsum([0, *(sample.size for sample in chunk)], dtype=np.int64)
+        if workload.ndim == 1:
+            yield Packed(np.concatenate(chunk), offsets)
+        else:
+            shapes = np.array([sample.shape for sample in chunk], np.int64)
+            yield Packed(np.concatenate([sample.reshape(-1) for sample in chunk]), offsets, shapes)
 
 
 def one(workload: Workload, record: bytes | memoryview) -> Array:

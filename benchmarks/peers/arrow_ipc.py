@@ -9,14 +9,15 @@ import pyarrow as pa
 from benchmarks import columns, loops, pool, records
 from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
-from benchmarks.workload import LEVEL, Batch, Workload
+from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
     "pyarrow",
     "a mapped file: `take` of a binary column in one record batch or, what compressed ones need, `get_batch` "
     "of one for each sample; it has no loader: permutations and that, alone, with threads or in torch's "
     "DataLoader; single samples by index, as bytes of Python; no checksums",
-    "`RecordBatchFileWriter`, a record batch for all samples or for each; no checksums, no digests, no syncs",
+    "`RecordBatchFileWriter`, a record batch for all samples, for each or for each batch; no checksums, no "
+    "digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"rows": 0}, {"rows": 1}],
@@ -47,9 +48,20 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path, rows: int 
         raise Cannot("a record batch is decompressed whole")
     if rows == 1 and workload.samples > SINGLE:
         raise Cannot(f"of more than {SINGLE:,} samples, a record batch each takes minutes to write")
+    _written(workload, records.chunks(workload, samples, rows or workload.samples), folder, codec)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
+    """A record batch for each."""
+    if workload.codec != "raw":
+        raise Cannot("a record batch is decompressed whole")
+    _written(workload, batches, folder)
+
+
+def _written(workload: Workload, batches: Iterable[Joined], folder: Path, codec: Any = None) -> None:
     schema, options = columns.schema(workload), pa.ipc.IpcWriteOptions(compression=codec)
     with pa.ipc.new_file(str(folder / "samples.arrow"), schema, options=options) as writer:
-        for batch in columns.record_batches(workload, samples, folder, rows or workload.samples, schema):
+        for batch in columns.record_batches(workload, batches, folder, schema):
             writer.write_batch(batch)
 
 

@@ -31,18 +31,16 @@ ABOUT = About(
     "a batch are joined into one array; no checksums",
     writes="`write_cache` of a source that makes bytes of each array; its processes are for several sources",
 )
+_THREADS: list[dict[str, Any]] = [
+    *({"threads": threads} for threads in (2, 4, 8)),
+    *({"threads": threads, "prefetch": 512} for threads in (2, 8)),
+]
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "write": [{"threads": 1}, {"threads": 2}, {"threads": 4}],
-    "loop": [
-        {"threads": 1},
-        {"threads": 2},
-        {"threads": 4},
-        {"threads": 2, "prefetch": 512},
-        {"threads": 1, "processes": 2},
-    ],
-    "samples": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 2, "prefetch": 512}],
+    "write": [{"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 8}],
+    "loop": [*_THREADS, {"threads": 1, "processes": 2}],
+    "samples": _THREADS,
     "workers": [
-        *({"threads": threads} for threads in (1, 2, 4)),
+        *({"threads": threads} for threads in (1, 2, 4, 8)),
         *({"threads": 1, "processes": processes} for processes in (1, 2, 4)),
     ],
 }

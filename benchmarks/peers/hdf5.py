@@ -9,18 +9,18 @@ import h5py
 import hdf5plugin
 import numpy as np
 
-from benchmarks import loops, pool
+from benchmarks import loops, pool, records
 from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
-from benchmarks.workload import LEVEL, Batch, Packed, Workload
+from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "h5py hdf5plugin",
     "`DatasetID.read` of a hyperslab each sample into the batch, one selection of all samples, or "
     "`read_direct_chunk`; it has no loader: permutations and that, alone or in torch's DataLoader; its lock "
     "makes threads useless; single samples by `dataset[number]`; no checksums",
-    "one dataset, contiguous or in chunks, assigned in slices of 4 MiB; zstd by hdf5plugin's filter; no "
-    "checksums, no digests, no syncs",
+    "one dataset, contiguous or in chunks, assigned by 4 MiB or a batch; zstd by hdf5plugin's filter; "
+    "no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "layout": [{"chunks": "none"}, {"chunks": "sample"}, {"chunks": "64 KiB"}],
@@ -54,26 +54,30 @@ def _chunk_shape(workload: Workload, chunks: str) -> tuple[int, ...] | None:
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path, chunks: str = "") -> None:
     """Whatever the chunks, they are written by slices of many samples."""
+    at_once = max(1, AT_ONCE * workload.samples // workload.bytes)
+    write_batches(workload, records.chunks(workload, samples, at_once), folder, chunks)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, chunks: str = "") -> None:
+    """The same, a slice for each."""
     if workload.codec == "zstd-dict":
         raise Cannot("no dictionaries for zstd")
     fitting = "none" if workload.codec == "raw" else "64 KiB" if workload.ragged else "sample"
     chunk = _chunk_shape(workload, chunks or fitting)
     shape = (int(workload.offsets[-1]),) if workload.ragged else (workload.samples, *workload.shape)
     codec = {} if workload.codec == "raw" else hdf5plugin.Zstd(clevel=LEVEL)
-    at_once = max(1, AT_ONCE * workload.samples // workload.bytes)
-    each, first = iter(samples), 0
-    shapes: list[tuple[int, ...]] = []
+    first = 0
+    shapes: list[Numbers] = []
     with h5py.File(folder / "samples.h5", "w", libver="latest") as file:
         data = file.create_dataset("x", shape, workload.dtype, chunks=chunk, **codec)
-        while some := list(islice(each, at_once)):
-            joined = (
-                np.concatenate([sample.reshape(-1) for sample in some]) if workload.ragged else np.stack(some)
-            )
-            data[first : first + len(joined)] = joined
-            first += len(joined)
-            shapes += (sample.shape for sample in some if workload.ragged)
-        if workload.ragged:
-            file["shapes"] = np.array(shapes, np.int64)
+        for batch in batches:
+            values = batch.values if isinstance(batch, Packed) else batch
+            data[first : first + len(values)] = values
+            first += len(values)
+            if isinstance(batch, Packed):
+                shapes.append(np.diff(batch.offsets)[:, None] if batch.shapes is None else batch.shapes)
+        if shapes:
+            file["shapes"] = np.concatenate(shapes)
 
 
 def open(workload: Workload, folder: Path, by: str = "hyperslabs") -> Opened:

@@ -11,7 +11,7 @@ from datasets.arrow_writer import ArrowWriter
 
 from benchmarks import columns, loops, records
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
-from benchmarks.workload import Batch, Workload
+from benchmarks.workload import Batch, Joined, Workload
 
 ABOUT = About(
     "datasets pyarrow",
@@ -46,12 +46,16 @@ def _features(workload: Workload, **metadata: str) -> Any:
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     """One file, as its own builders write it."""
+    write_batches(workload, records.chunks(workload, samples, columns.rows(workload, AT_ONCE)), folder)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
+    """The same, a table for each."""
     if workload.codec != "raw":
         raise Cannot("no codec")
     schema, features = columns.schema(workload), _features(workload)
-    rows = columns.rows(workload, AT_ONCE)
     with ArrowWriter(features=features, path=str(folder / "samples.arrow")) as writer:
-        for batch in columns.record_batches(workload, samples, folder, rows, schema):
+        for batch in columns.record_batches(workload, batches, folder, schema):
             writer.write_table(pa.Table.from_batches([batch]).cast(features.arrow_schema))
         writer.finalize()
 

@@ -9,18 +9,18 @@ import pyarrow as pa
 
 from benchmarks import columns, loops, pool, records
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
-from benchmarks.workload import LEVEL, Batch, Workload
+from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
     "pylance",
     "`take` of a binary column; the loop is permutations and that, alone, with threads or in torch's "
     "DataLoader, as its own `SafeLanceDataset` does with Python's objects; single samples by `to_batches`; "
     "no checksums",
-    "`write_dataset` of record batches of 4 MiB, without compression or with its zstd; no checksums, no "
-    "digests, no syncs",
+    "`write_dataset` of record batches of 4 MiB or as they come, without compression or with its zstd; no "
+    "checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "layout": [{"version": "2.0"}, {"version": "2.2"}],
+    **{work: [{"version": version} for version in ("2.0", "2.2")] for work in ("write", "layout")},
     "loop": [{}, {"threads": 1}, {"threads": 2}, {"workers": 1}, {"workers": 2}],
     "samples": [{"mib": 1}, {"mib": 4}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
@@ -37,17 +37,22 @@ class Opened(NamedTuple):
     shapes: records.Shapes | None
 
 
-def write(workload: Workload, samples: Iterable[Array], folder: Path, version: str = "2.1") -> None:
+def write(workload: Workload, samples: Iterable[Array], folder: Path, version: str = "2.2") -> None:
     """One file."""
+    chunks = records.chunks(workload, samples, columns.rows(workload, AT_ONCE))
+    write_batches(workload, chunks, folder, version)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, version: str = "2.2") -> None:
+    """The same, a record batch for each."""
     if workload.codec == "zstd-dict":
         raise Cannot("no dictionaries for zstd")
     codec = {"lance-encoding:compression": "none" if workload.codec == "raw" else "zstd"}
     if workload.codec != "raw":
         codec["lance-encoding:compression-level"] = str(LEVEL)
     schema = columns.schema(workload, codec)
-    rows = columns.rows(workload, AT_ONCE)
-    batches = columns.record_batches(workload, samples, folder, rows, schema)
-    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    each = columns.record_batches(workload, batches, folder, schema)
+    reader = pa.RecordBatchReader.from_batches(schema, each)
     lance.write_dataset(reader, folder / "samples.lance", data_storage_version=version)
 
 

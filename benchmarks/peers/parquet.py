@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import columns, pool, records
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
-from benchmarks.workload import LEVEL, Batch, Workload
+from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
     "pyarrow",
@@ -21,7 +21,7 @@ ABOUT = About(
     "syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "layout": [{"kib": 16}, {"kib": 128}, {"kib": 1024}],
+    **{work: [{"kib": kib} for kib in (16, 128, 1024, 8192)] for work in ("write", "layout")},
     "open": [{"threads": False}, {"threads": True}],
     "loop": [{"batches": 4}, {"batches": 16}],
     "samples": [{"mib": 1}, {"mib": 4}],
@@ -41,14 +41,25 @@ class Opened(NamedTuple):
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path, kib: int = 128) -> None:
     """A table of one column; nothing that costs without being of use to who reads by number."""
+    rows = columns.rows(workload, kib << 10)
+    with _writer(workload, folder) as writer:
+        batches = records.chunks(workload, samples, rows)
+        for batch in columns.record_batches(workload, batches, folder, writer.schema):
+            writer.write_batch(batch, row_group_size=rows)
+
+
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, kib: int = 128) -> None:
+    """The same, all in one table, as each row group but the last has to have as many rows as the others."""
+    with _writer(workload, folder) as writer:
+        table = pa.Table.from_batches(columns.record_batches(workload, batches, folder, writer.schema))
+        writer.write_table(table, row_group_size=columns.rows(workload, kib << 10))
+
+
+def _writer(workload: Workload, folder: Path) -> Any:
     if workload.codec == "zstd-dict":
         raise Cannot("no dictionaries for zstd")
     zstd = {} if workload.codec == "raw" else {"compression": "zstd", "compression_level": LEVEL}
-    rows = max(1, round(kib * 1024 * workload.samples / workload.bytes))
-    schema = columns.schema(workload)
-    with pq.ParquetWriter(folder / "samples.parquet", schema, **(PLAIN | zstd)) as writer:
-        for batch in columns.record_batches(workload, samples, folder, rows, schema):
-            writer.write_batch(batch, row_group_size=rows)
+    return pq.ParquetWriter(folder / "samples.parquet", columns.schema(workload), **(PLAIN | zstd))
 
 
 def open(workload: Workload, folder: Path, threads: bool = False) -> Opened:

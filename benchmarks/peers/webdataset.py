@@ -39,11 +39,15 @@ def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     """Bytes, or npy where a shape has to be kept."""
     if workload.codec != "raw":
         raise Cannot("no zstd")
-    shaped = workload.ragged and workload.ndim > 1
+    shaped = _shaped(workload)
     with _shards(workload, folder) as writer:
         for number, sample in enumerate(samples):
             content = {"npy": sample} if shaped else {"bin": sample.tobytes()}
             writer.write({"__key__": f"{number:09}", **content})
+
+
+def _shaped(workload: Workload) -> bool:
+    return workload.ragged and workload.ndim > 1  # samples are npy, and only these are decoded
 
 
 def _shards(workload: Workload, folder: Path) -> Any:
@@ -66,10 +70,10 @@ def _content(sample: dict[str, Any]) -> Any:
 
 
 def _pipeline(handle: Opened, seed: int, shuffled: bool = True) -> Any:
-    if not shuffled:
-        return webdataset.WebDataset(handle.shards, shardshuffle=False).decode()
-    shards = webdataset.WebDataset(handle.shards, shardshuffle=SHARDS, seed=seed)
-    return shards.shuffle(BUFFER, rng=random.Random(seed)).decode()
+    samples = webdataset.WebDataset(handle.shards, shardshuffle=SHARDS if shuffled else False, seed=seed)
+    if shuffled:
+        samples = samples.shuffle(BUFFER, rng=random.Random(seed))
+    return samples.decode() if _shaped(handle.workload) else samples
 
 
 def loop(

@@ -63,6 +63,12 @@ def test_systems_that_are_not_in_a_case_are_named_under_its_suite() -> None:
     ]
 
 
+def test_a_suite_that_the_others_can_do_nothing_of_does_not_say_how_to_have_them() -> None:
+    record = Record([{"run": "one"}], False, dict.fromkeys(("dsrt", "lmdb", "hdf5"), SAID))
+    record.add("sampler", "1e6", {"uniform": {"dsrt": [1.0], "lmdb": "no adapter here"}}, {}, {})
+    assert list(coverage.absent(record, "sampler")) == []
+
+
 def test_a_suite_about_some_systems_says_that_it_is_about_no_other() -> None:
     record = Record([{"run": "one"}], False, dict.fromkeys(("dsrt", "lmdb", "machine"), SAID))
     record.add("verify", "images", {"bytes": {"dsrt": [1.0]}}, {}, {})

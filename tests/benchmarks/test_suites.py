@@ -1,6 +1,8 @@
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK, memmap
 from benchmarks.suite import Found, Job, Results
-from benchmarks.suites import SUITES, cold, core
+from benchmarks.suites import SUITES, build, cold, core, write
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -85,6 +87,63 @@ def test_a_failure_to_read_in_order_keeps_the_random_reads(
     monkeypatch.setattr(cold, "_in_order", fails)
     found = cold.measure(_job("records", "touched", tmp_path))
     assert found == {"touched": 1.0, "in order": "pages stay"}
+
+
+def test_what_can_be_gathered_is_read_in_order_by_its_stream_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cold, "evict", lambda _: None)
+    tried = cold.prepare(_job("records", "none", tmp_path))
+    ways = {sweep.told(setting) for setting, _ in tried["in order"]}
+    assert {"advice none, read in batches", "advice none, read sample by sample"} <= ways
+    assert not [reason for _, reason in tried["in order"] if isinstance(reason, str)]
+
+
+def test_a_time_of_cold_reads_has_the_opening_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opened = memmap.open
+
+    def slow(*args: Any, **config: Any) -> memmap.Mapped:
+        time.sleep(0.1)
+        return opened(*args, **config)
+
+    monkeypatch.setattr(cold, "evict", lambda _: None)
+    job = _job("records", "touched", tmp_path)
+    tried = cold.prepare(job)
+    monkeypatch.setattr(memmap, "open", slow)
+    best = {work: sweep.best(attempts) for work, attempts in tried.items()}
+    found = cold.measure(replace(job, settings=best))
+    samples = cold.CASES["records"].shrunk().samples
+    assert float(found["seconds"]) * (samples // cold.SHARE) >= 0.1
+    assert float(found["in order"]) * samples >= 0.1
+
+
+def test_writing_reads_back_all_of_what_is_the_fastest_so_far_and_some_of_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    checked: list[int | None] = []
+    slow = {"sleep": [0.02, 0.0, 0.05, 0.02, 0.0, 0.05]}
+
+    def writes(*_: object, **__: object) -> None:
+        time.sleep(slow["sleep"].pop(0))
+
+    monkeypatch.setattr(memmap, "SWEEP", {"write": [{}, {}, {}]})
+    monkeypatch.setattr(memmap, "write", writes)
+    monkeypatch.setattr(memmap, "write_batches", writes)
+    monkeypatch.setattr(write, "check", lambda *_: checked.append(_[-1]))
+    tried = write.prepare(_job("records", "none", tmp_path))
+    assert checked == [None, None, write.CHECKED_BATCHES] * 2
+    assert [len(attempts) for attempts in tried.values()] == [3, 3]
+
+
+def test_what_was_built_is_read_back_when_no_clock_runs_any_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(memmap, "build", lambda *_: done.append("built"))
+    monkeypatch.setattr(build, "check", lambda *_: done.append("checked"))
+    found = build.measure(_job("busy", "none", tmp_path))
+    assert list(found) == ["0", "1", "2"]
+    assert done == ["built"] * 3 + ["checked"] * 3
 
 
 def test_a_system_that_gathers_nothing_is_read_in_order_by_its_stream(

@@ -1,5 +1,6 @@
 """What a system cannot do in a case, or fails at, is never lost, also where no system has a figure."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from benchmarks import process, turns
 from benchmarks.command import plan
 from benchmarks.record import Record
 from benchmarks.report import markdown
+from benchmarks.suite import Job
 from benchmarks.suites import SUITES
 
 SAID = {"versions": "", "reads": "", "writes": ""}
@@ -83,6 +85,25 @@ def test_a_turn_that_fails_is_a_failure_once_and_costs_the_others_nothing(
         assert record.results["read"]["native"][work]["lmdb"] == "failed: it broke"
         assert len(record.results["read"]["native"][work]["dsrt"]) == 2
     assert record.failures() == {"read native lmdb": "failed: it broke"}
+
+
+def test_a_system_that_only_a_full_run_has_gets_a_dozen_seconds_of_a_case_at_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(0, 1000, 5))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    planned = replace(plan(["read"]), rounds=9)
+    found: dict[str, int] = {}
+
+    def answer(action: str, _: str, job: Job, __: float) -> Any:
+        if action == "prepare":
+            return TRIED
+        found[job.peer] = found.get(job.peer, 0) + (action == "measure")
+        return {"gather": 1.0} if action == "measure" else None
+
+    monkeypatch.setattr(turns, "_answer", answer)
+    turns.taken("read", "native", Path("folder"), Path("stores"), ["dsrt", "lance"], planned)
+    assert found == {"dsrt": 6, "lance": 3}  # of five seconds each
 
 
 def test_what_is_not_stored_is_not_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
