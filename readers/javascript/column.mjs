@@ -5,6 +5,7 @@ import { refuse } from './breach.mjs';
 
 const SHORT = 12; // bytes that lie in a view itself
 const VIEW = 16;
+const MOST_TOGETHER = 2 ** 31; // bytes of the strings of a column in a batch, or what its body has
 const BITS = [Buffer.of(0), Buffer.of(1)];
 
 function bit(bytes, row) {
@@ -16,13 +17,14 @@ function bad(what) {
 }
 
 /** Check a column of `rows` rows, and return a function that goes over its values: bytes, or null. */
-export function checkBatchColumn(type, rows, nulls, { bitmap, values, data }) {
+export function checkBatchColumn(type, rows, nulls, { bitmap, values, data, body }) {
   const isNull = checkBitmap(bitmap, rows, nulls);
   const bits = type.layout === 'bits';
   const needed = bits ? Math.ceil(rows / 8) : rows * type.width;
   if (values.length < needed) bad(`has ${values.length} bytes of values for ${rows} rows`);
   const views = type.layout === 'views';
   if (views && values.length % VIEW !== 0) bad(`has ${values.length} bytes of views`);
+  if (views) checkTogether(values, rows, Math.max(MOST_TOGETHER, body.length));
 
   const place = (row) => values.subarray(row * type.width, (row + 1) * type.width);
   const zero = bits ? (row) => bit(values, row) === 0 : (row) => place(row).every((byte) => byte === 0);
@@ -53,6 +55,13 @@ function checkBitmap(bitmap, rows, nulls) {
   for (let row = 0; row < rows; row++) zeros += 1 - bit(bitmap, row);
   if (nulls !== BigInt(zeros)) bad(`says ${nulls} nulls, its bitmap has ${zeros}`);
   return zeros === 0 ? null : (row) => bit(bitmap, row) === 0;
+}
+
+/** Views may overlap, and do not stand for strings of any length together. */
+function checkTogether(values, rows, most) {
+  let together = 0;
+  for (let row = 0; row < rows; row++) together += values.readUInt32LE(row * VIEW);
+  if (together > most) bad(`has strings of ${together} bytes together in a batch, ${most} are allowed`);
 }
 
 function checkView(values, at, data, isText) {

@@ -1,4 +1,4 @@
-// FlatBuffers, as much as metadata.md needs. Whatever lies outside its buffer is R042.
+// FlatBuffers, as much as metadata.md needs. What lies outside its buffer, or not where it should, is R042.
 
 import { refuse } from './breach.mjs';
 
@@ -14,22 +14,39 @@ class FlatBuffer {
     this.what = what;
   }
 
+  refuse(problem) {
+    refuse('R042', `${this.what}: ${problem}`);
+  }
+
   /** `at`, if `size` bytes lie there. */
   inside(at, size) {
-    if (!(at >= 0 && at + size <= this.bytes.length)) refuse('R042', `${this.what}: something lies outside`);
+    if (!(at >= 0 && at + size <= this.bytes.length)) this.refuse('something lies outside');
     return at;
   }
 
+  /** `at`, if a number of `size` bytes may lie there. */
+  aligned(at, size) {
+    if (at % size !== 0) this.refuse(`a number of ${size} bytes lies at ${at}`);
+    return this.inside(at, size);
+  }
+
   u16(at) {
-    return this.bytes.readUInt16LE(this.inside(at, 2));
+    return this.bytes.readUInt16LE(this.aligned(at, 2));
   }
 
   i32(at) {
-    return this.bytes.readInt32LE(this.inside(at, 4));
+    return this.bytes.readInt32LE(this.aligned(at, 4));
   }
 
   u32(at) {
-    return this.bytes.readUInt32LE(this.inside(at, 4));
+    return this.bytes.readUInt32LE(this.aligned(at, 4));
+  }
+
+  /** Where the offset at `at` leads. */
+  follow(at) {
+    const offset = this.u32(at);
+    if (offset === 0) this.refuse('an offset leads to its own place');
+    return at + offset;
   }
 }
 
@@ -45,75 +62,88 @@ export class Table {
     this.#at = at;
     this.#vtable = at - buffer.i32(at);
     this.#vtableSize = buffer.u16(this.#vtable);
-    if (this.#vtableSize < 4) refuse('R042', `${buffer.what}: a vtable of ${this.#vtableSize} bytes`);
+    if (this.#vtableSize < 4 || this.#vtableSize % 2) buffer.refuse(`a vtable of ${this.#vtableSize} bytes`);
     buffer.inside(this.#vtable, this.#vtableSize);
   }
 
+  /** Whether a field is there, wherever it leads. */
   has(field) {
-    return this.#place(field, 0) !== null;
+    return this.#place(field) !== null;
   }
 
   u8(field, absent) {
-    const at = this.#place(field, 1);
+    const at = this.#number(field, 1);
     return at === null ? absent : this.#buffer.bytes[at];
   }
 
   i16(field, absent) {
-    const at = this.#place(field, 2);
+    const at = this.#number(field, 2);
     return at === null ? absent : this.#buffer.bytes.readInt16LE(at);
   }
 
   i32(field, absent) {
-    const at = this.#place(field, 4);
+    const at = this.#number(field, 4);
     return at === null ? absent : this.#buffer.bytes.readInt32LE(at);
   }
 
   i64(field, absent) {
-    const at = this.#place(field, 8);
+    const at = this.#number(field, 8);
     return at === null ? absent : this.#buffer.bytes.readBigInt64LE(at);
   }
 
   table(field) {
-    const at = this.#target(field);
-    return at === null ? null : new Table(this.#buffer, at);
+    const at = this.#place(field);
+    return at === null ? null : new Table(this.#buffer, this.#buffer.follow(at));
   }
 
-  /** The elements of a vector, `size` bytes each: {count, bytes}. */
-  vector(field, size) {
-    const at = this.#target(field);
-    if (at === null) return null;
-    const count = this.#buffer.u32(at);
-    this.#buffer.inside(at + 4, count * size);
-    return { count, bytes: this.#buffer.bytes.subarray(at + 4, at + 4 + count * size) };
+  /** The bytes of a string, behind which a zero lies. */
+  text(field) {
+    const found = this.#vector(field, 1);
+    if (found === null) return null;
+    const end = this.#buffer.inside(found.start + found.count, 1);
+    if (this.#buffer.bytes[end] !== 0) this.#buffer.refuse('a string has no zero behind it');
+    return this.#buffer.bytes.subarray(found.start, end);
   }
 
-  /** How many elements a vector says it has, whatever they are; 0 if it is absent. */
+  /** The elements of a vector of structs or i64, `size` bytes each: {count, bytes}. Absent is empty. */
+  structs(field, size) {
+    const { start, count } = this.#vector(field, size) ?? { start: 0, count: 0 };
+    const mustAlign = count > 0 || size === 8;
+    if (mustAlign && start % 8 !== 0) this.#buffer.refuse(`what a vector holds lies at ${start}`);
+    return { count, bytes: this.#buffer.bytes.subarray(start, start + count * size) };
+  }
+
+  /** How many elements a vector of tables has, whatever they are. Absent is empty. */
   countOf(field) {
-    const at = this.#target(field);
-    return at === null ? 0 : this.#buffer.u32(at);
+    return this.#vector(field, 4)?.count ?? 0;
   }
 
-  /** A vector of tables: how many, and one after the other. */
+  /** A vector of tables, one after the other. */
   *tables(field) {
-    const at = this.#target(field);
-    if (at === null) return;
-    const count = this.#buffer.u32(at);
-    this.#buffer.inside(at + 4, 4 * count);
-    for (let place = at + 4; place < at + 4 + 4 * count; place += 4) {
-      yield new Table(this.#buffer, place + this.#buffer.u32(place));
+    const { start, count } = this.#vector(field, 4) ?? { start: 0, count: 0 };
+    for (let at = start; at < start + 4 * count; at += 4) {
+      yield new Table(this.#buffer, this.#buffer.follow(at));
     }
   }
 
-  /** Where the value of a field begins, if it is there; `size` bytes of it are in the buffer. */
-  #place(field, size) {
+  /** Where the value of a field should begin, or null if it is absent. */
+  #place(field) {
     const slot = 4 + 2 * field;
     const offset = slot + 2 <= this.#vtableSize ? this.#buffer.u16(this.#vtable + slot) : 0;
-    return offset === 0 ? null : this.#buffer.inside(this.#at + offset, size);
+    return offset === 0 ? null : this.#at + offset;
   }
 
-  /** Where the table or vector begins to which a field points. */
-  #target(field) {
-    const at = this.#place(field, 4);
-    return at === null ? null : at + this.#buffer.u32(at);
+  #number(field, size) {
+    const at = this.#place(field);
+    return at === null ? null : this.#buffer.aligned(at, size);
+  }
+
+  /** Where the elements of a vector begin, and how many there are, all of them inside. */
+  #vector(field, size) {
+    const place = this.#place(field);
+    if (place === null) return null;
+    const at = this.#buffer.follow(place);
+    const count = this.#buffer.u32(at);
+    return { start: this.#buffer.inside(at + 4, count * size), count };
   }
 }

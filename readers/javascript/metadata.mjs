@@ -4,7 +4,7 @@ import { blake3 } from './blake3.mjs';
 import { checkBatchColumn } from './column.mjs';
 import { demand, refuse } from './breach.mjs';
 import { rootTable } from './flatbuffer.mjs';
-import { checkSameColumns, checkSchema, checkVersion, readSchema } from './schema.mjs';
+import { checkSameColumns, checkVersion, readSchema } from './schema.mjs';
 import { CHUNK } from './values.mjs';
 
 const MAGIC = 'ARROW1';
@@ -12,13 +12,17 @@ const SCHEMA = 1;
 const RECORD_BATCH = 3;
 const BATCH_ROWS = 262144;
 const PREFIX = 8; // of a message: marker and length
+const END = 10; // of the file: length of the footer, magic
+const LEAST = 4; // of a buffer
 
 /** The whole metadata table, every check made: `columns` are [{name, type, values()}]. */
 export function readMetadata(directory, manifest) {
   const bytes = provenBytes(directory, manifest.metadata);
-  const { footer, footerStart, first } = readFrame(bytes);
-  const columns = checkSchemas(footer, first, manifest.fields.map(({ name }) => name));
-  const batches = readBatches(bytes, footer.blocks, footerStart, columns.length, manifest.samples);
+  const frame = readFrame(bytes);
+  const names = manifest.fields.map(({ name }) => name);
+  const { columns, blocks } = readFooter(frame.footer, names);
+  checkSameColumns(readFirst(frame.first, names), columns);
+  const batches = readBatches(bytes, blocks, frame.footerStart, manifest.samples);
   const checked = columns.map(() => []);
   for (const batch of batches) checkBatch(batch, columns, checked);
   const result = columns.map(({ name, type }, i) => ({ name, type, values: () => allValues(checked[i]) }));
@@ -47,62 +51,72 @@ function provenBytes(directory, { bytes, chunks }) {
   }
 }
 
-/** What lies outside the FlatBuffers, and these as they stand (R042). */
+/** What lies outside the FlatBuffers, and their bytes (R042). */
 function readFrame(bytes) {
   const bad = (what) => refuse('R042', `metadata.arrow ${what}`);
   const L = bytes.length;
-  if (L < 2 * MAGIC.length + 4) bad('is too short');
+  if (L < 8 + END) bad('is too short');
   if (bytes.latin1Slice(0, 6) !== MAGIC || bytes.latin1Slice(L - 6) !== MAGIC) bad('is no Arrow file');
-  const footerStart = L - 10 - bytes.readInt32LE(L - 10);
-  if (footerStart < 8 || footerStart > L - 10) bad('has a footer that cannot be');
-  const table = rootTable(bytes.subarray(footerStart, L - 10), 'the footer');
-  const schema = table.table(1);
-  const dictionaries = table.countOf(2);
-  const blocks = table.vector(3, 24) ?? { count: 0, bytes: Buffer.alloc(0) };
-  const custom = table.countOf(4);
-  if (!schema) bad('has a footer without a schema');
-  const footer = { version: table.i16(0, 0), schema: readSchema(schema), dictionaries, blocks, custom };
-
-  const message = messageAt(bytes, 8, footerStart);
-  const header = message.table(2);
-  if (!header) bad('has a first message without a header');
-  const isSchema = message.u8(1, 0) === SCHEMA;
-  const first = {
-    version: message.i16(0, 0),
-    schema: isSchema ? readSchema(header) : null,
-    custom: message.countOf(4),
-  };
-  return { footer, footerStart, first };
+  const length = bytes.readInt32LE(L - END);
+  const footerStart = L - END - length;
+  if (length < LEAST || footerStart < 8) bad('has a footer that cannot be');
+  const first = messageAt(bytes, 8, footerStart);
+  return { footerStart, footer: bytes.subarray(footerStart, L - END), first };
 }
 
-/** The table of the message at `at`, whose buffer ends at `end` at the latest. */
+/** The buffer of the message at `at`, which ends at `end` at the latest. */
 function messageAt(bytes, at, end) {
   const length = at + PREFIX <= end ? bytes.readInt32LE(at + 4) : -1;
-  const holds = length >= 0 && bytes.readInt32LE(at) === -1 && at + PREFIX + length <= end;
+  const holds = length >= LEAST && bytes.readInt32LE(at) === -1 && at + PREFIX + length <= end;
   if (!holds) refuse('R042', `metadata.arrow: no message of a possible length at byte ${at}`);
-  return rootTable(bytes.subarray(at + PREFIX, at + PREFIX + length), `the message at byte ${at}`);
+  return bytes.subarray(at + PREFIX, at + PREFIX + length);
 }
 
-function checkSchemas(footer, first, fieldNames) {
-  checkVersion(footer.version, 'the footer');
-  demand(footer.dictionaries === 0, 'R045', 'the footer has dictionaries');
-  demand(footer.custom === 0, 'R045', 'the footer has metadata of its own');
-  checkVersion(first.version, 'the first message');
-  demand(first.schema, 'R045', 'the first message is no schema');
-  demand(first.custom === 0, 'R045', 'the first message has metadata of its own');
-  const columns = checkSchema(footer.schema, fieldNames, 'the schema of the footer');
-  checkSameColumns(checkSchema(first.schema, fieldNames, 'the schema of the first message'), columns);
+/** The columns and the blocks of the footer (R042, R045). */
+function readFooter(buffer, names) {
+  const footer = rootTable(buffer, 'the footer');
+  checkVersion(footer.i16(0, 0), 'the footer');
+  demand(footer.structs(2, 24).count === 0, 'R045', 'the footer has dictionaries');
+  const schema = footer.table(1);
+  demand(schema, 'R042', 'metadata.arrow has a footer without a schema');
+  const columns = readSchema(schema, names, 'the schema of the footer');
+  const blocks = footer.structs(3, 24);
+  demand(footer.countOf(4) === 0, 'R045', 'the footer has metadata of its own');
+  return { columns, blocks };
+}
+
+/** The table that a message is about; of another kind than `kind` it breaks `rule`. */
+function headerOf(message, kind, rule, what) {
+  checkVersion(message.i16(0, 0), what);
+  demand(message.u8(1, 0) === kind, rule, `${what} is of another kind`);
+  const header = message.table(2);
+  demand(header, 'R042', `${what} has no header`);
+  return header;
+}
+
+function checkEnd(message, what) {
+  demand(message.countOf(4) === 0, 'R045', `${what} has metadata of its own`);
+}
+
+/** The columns of the first message (R042, R045). */
+function readFirst(buffer, names) {
+  const what = 'the first message';
+  const message = rootTable(buffer, what);
+  const columns = readSchema(headerOf(message, SCHEMA, 'R045', what), names, what);
+  checkEnd(message, what);
   return columns;
 }
 
-/** The blocks and the headers of their batches (R042, R045), then R043 and R044. */
-function readBatches(bytes, blocks, footerStart, columnCount, samples) {
+/** All blocks (R042), then their messages (R042, R045), then R043 and R044. */
+function readBatches(bytes, blocks, footerStart, samples) {
   const most = Math.ceil(samples / BATCH_ROWS); // a small file can have millions of blocks
   const batches = [];
   let rows = 0n;
   let wrong = false;
+  const block = (i) => blocks.bytes.subarray(24 * i, 24 * i + 24);
+  for (let i = 0; i < blocks.count; i++) checkBlock(block(i), footerStart);
   for (let i = 0; i < blocks.count; i++) {
-    const batch = readBatch(bytes, blocks.bytes.subarray(24 * i, 24 * i + 24), footerStart, columnCount);
+    const batch = readBatch(bytes, block(i));
     rows += batch.rows;
     const full = batch.rows === BigInt(BATCH_ROWS);
     wrong ||= !(full || (i === blocks.count - 1 && batch.rows >= 1n && batch.rows < BATCH_ROWS));
@@ -113,29 +127,38 @@ function readBatches(bytes, blocks, footerStart, columnCount, samples) {
   return batches;
 }
 
-function readBatch(bytes, block, footerStart, columnCount) {
-  const bad = (what) => refuse('R042', `metadata.arrow: a block ${what}`);
+/** Where a block says that its batch lies: {offset, prefix, body}. */
+function readBlock(block) {
   const [offset, body] = [block.readBigInt64LE(0), block.readBigInt64LE(16)];
-  const prefix = block.readInt32LE(8);
-  if (offset < 8n || prefix < 0 || body < 0n) bad('is negative, or before byte 8');
-  if (offset % 8n || prefix % 8 || body % 8n) bad('is no multiple of 8');
-  if (offset + BigInt(prefix) + body > BigInt(footerStart)) bad('reaches into the footer');
+  return { offset, prefix: BigInt(block.readInt32LE(8)), body };
+}
+
+function checkBlock(block, footerStart) {
+  const bad = (what) => refuse('R042', `metadata.arrow: a block ${what}`);
+  const { offset, prefix, body } = readBlock(block);
+  if (offset < 8n || prefix < 0n || body < 0n) bad('is negative, or before byte 8');
+  if (offset % 8n || prefix % 8n || body % 8n) bad('is no multiple of 8');
+  if (offset + prefix + body > BigInt(footerStart)) bad('reaches into the footer');
+}
+
+function readBatch(bytes, block) {
+  const bad = (what) => refuse('R042', `metadata.arrow: ${what}`);
+  const { offset, prefix, body } = readBlock(block);
   const at = Number(offset);
-  const message = messageAt(bytes, at, footerStart);
-  if (bytes.readInt32LE(at + 4) + PREFIX !== prefix) bad('has not the length of its message');
-  const header = message.table(2);
-  if (message.u8(1, 0) !== RECORD_BATCH || !header) bad('is no record batch');
-  if (message.i64(3, 0n) !== body) bad('and its message have bodies of two lengths');
+  const start = at + Number(prefix);
+  const what = `the message at byte ${at}`;
+  const buffer = messageAt(bytes, at, start);
+  if (at + PREFIX + buffer.length !== start) bad(`${what} has not the length of its block`);
+  const message = rootTable(buffer, what);
+  const header = headerOf(message, RECORD_BATCH, 'R042', what);
   const rows = header.i64(0, 0n);
-  const nodes = header.vector(1, 16);
-  const buffers = header.vector(2, 16);
-  const counts = header.vector(4, 8);
-  if (rows < 0n) bad('has less than no rows');
-  if ((nodes?.count ?? 0) !== columnCount) bad('has not one node per column');
-  checkVersion(message.i16(0, 0), 'a batch');
-  demand(message.countOf(4) === 0, 'R045', 'a batch has metadata of its own');
-  demand(!header.has(3), 'R045', 'a batch is compressed');
-  const start = at + prefix;
+  if (rows < 0n) bad(`${what} has less than no rows`);
+  const nodes = header.structs(1, 16);
+  const buffers = header.structs(2, 16);
+  demand(!header.has(3), 'R045', `${what} is of a batch that is compressed`);
+  const counts = header.structs(4, 8);
+  if (message.i64(3, 0n) !== body) bad(`${what} and its block have bodies of two lengths`);
+  checkEnd(message, what);
   return { rows, nodes, buffers, counts, body: bytes.subarray(start, start + Number(body)) };
 }
 
@@ -143,10 +166,11 @@ function readBatch(bytes, block, footerStart, columnCount) {
 function checkBatch(batch, columns, checked) {
   const bad = (what) => refuse('R042', `a batch of metadata ${what}`);
   const rows = Number(batch.rows);
+  if (batch.nodes.count !== columns.length) bad('has not one node per column');
   let nextBuffer = 0;
   let nextCount = 0;
   const buffer = () => {
-    if (nextBuffer === (batch.buffers?.count ?? 0)) bad('has too few buffers');
+    if (nextBuffer === batch.buffers.count) bad('has too few buffers');
     const at = 16 * nextBuffer++;
     const offset = batch.buffers.bytes.readBigInt64LE(at);
     const length = batch.buffers.bytes.readBigInt64LE(at + 8);
@@ -162,15 +186,15 @@ function checkBatch(batch, columns, checked) {
     const values = buffer();
     const data = [];
     if (type.layout === 'views') {
-      if (nextCount === (batch.counts?.count ?? 0)) bad('has too few variadicBufferCounts');
+      if (nextCount === batch.counts.count) bad('has too few variadicBufferCounts');
       const count = batch.counts.bytes.readBigInt64LE(8 * nextCount++);
       if (count < 0n) bad(`has ${count} data buffers`);
       for (let k = 0n; k < count; k++) data.push(buffer());
     }
-    checked[i].push(checkBatchColumn(type, rows, nulls, { bitmap, values, data }));
+    checked[i].push(checkBatchColumn(type, rows, nulls, { bitmap, values, data, body: batch.body }));
   });
-  if (nextBuffer !== (batch.buffers?.count ?? 0)) bad('has too many buffers');
-  if (nextCount !== (batch.counts?.count ?? 0)) bad('has too many variadicBufferCounts');
+  if (nextBuffer !== batch.buffers.count) bad('has too many buffers');
+  if (nextCount !== batch.counts.count) bad('has too many variadicBufferCounts');
 }
 
 function checkWeights(column) {

@@ -1,11 +1,10 @@
-// The schema of the metadata: read as it stands, then held against what the format allows (R045).
+// The schema of the metadata: what of it lies inside its buffer (R042), and what the format allows (R045).
 
 import { isUtf8 } from 'node:buffer';
 import { demand, refuse } from './breach.mjs';
 
 const V5 = 4;
 const UTC = Buffer.from('UTC');
-const MOST_TABLES = 1_000_000; // in one buffer, as the standard verifier of FlatBuffers has it
 const LONGEST_NAME = 255;
 const LITTLE_ENDIAN = 0;
 
@@ -17,34 +16,44 @@ const TIMESTAMP = 10;
 const DURATION = 18;
 const BINARY_VIEW = 23;
 const UTF8_VIEW = 24;
+const STORED = new Set([INT, FLOATING_POINT, BOOL, DATE, TIMESTAMP, DURATION, BINARY_VIEW, UTF8_VIEW]);
 const UNITS = [null, 'ms', 'us', 'ns']; // seconds are not allowed
 
 export function checkVersion(version, what) {
   demand(version === V5, 'R045', `${what} is of MetadataVersion ${version}, expected V5`);
 }
 
-/** A table Schema as it stands, checked for nothing but that it lies in its buffer (R042). */
-export function readSchema(table) {
+/** The columns {name, type} of a table Schema, each field judged when its turn comes (R042, R045). */
+export function readSchema(table, fieldNames, what) {
+  const bad = (problem) => refuse('R045', `${what}: ${problem}`);
+  if (table.i16(0, 0) !== LITTLE_ENDIAN) bad('it is not little-endian');
+  const seen = new Set(fieldNames);
   const columns = [];
   for (const field of table.tables(1)) {
-    if (columns.push(readField(field)) > MOST_TABLES) refuse('R042', 'the schema has too many tables');
+    const number = columns.length;
+    const name = legalName(field.text(0));
+    if (name === null || seen.has(name)) bad(`column ${number} has no legal name of its own`);
+    seen.add(name);
+    if (field.u8(1, 0) === 0) bad(`column ${number} is not nullable`);
+    const type = readType(field);
+    if (!type) bad(`column ${number} has a type that is not allowed`);
+    if (field.has(4)) bad(`column ${number} has a dictionary`);
+    if (field.countOf(5) > 0) bad(`column ${number} has children`);
+    if (field.countOf(6) > 0) bad(`column ${number} has metadata of its own`);
+    columns.push({ name, type });
   }
-  return { endianness: table.i16(0, 0), columns, custom: table.countOf(2) };
+  if (columns.length === 0) bad('it has no column');
+  if (table.countOf(2) > 0) bad('it has metadata of its own');
+  table.structs(3, 8); // features: any
+  return columns;
 }
 
-function readField(field) {
-  const typeTable = field.table(3);
-  return {
-    name: field.vector(0, 1)?.bytes ?? null,
-    nullable: field.u8(1, 0) !== 0,
-    type: typeTable && readType(field.u8(2, 0), typeTable),
-    // Neither dictionary nor children nor metadata of its own.
-    plain: !field.has(4) && field.countOf(5) === 0 && field.countOf(6) === 0,
-  };
-}
-
-/** The name, width and layout of a column type, or null for one that is not allowed. */
-function readType(number, table) {
+/** The name, width and layout of a column's type, or null for one that is not allowed. */
+function readType(field) {
+  const number = field.u8(2, 0);
+  if (!STORED.has(number)) return null;
+  const table = field.table(3);
+  if (table === null) return null;
   switch (number) {
     case INT: {
       const bits = table.i32(0, 0);
@@ -61,8 +70,8 @@ function readType(number, table) {
       return table.i16(0, 1) === 0 ? fixed('date', 4) : null;
     case TIMESTAMP: {
       const unit = UNITS[table.i16(0, 0)];
-      const zone = table.vector(1, 1);
-      if (!unit || (zone && !zone.bytes.equals(UTC))) return null;
+      const zone = table.text(1);
+      if (!unit || (zone && !zone.equals(UTC))) return null;
       return fixed(zone ? `timestamp[${unit}, UTC]` : `timestamp[${unit}]`, 8);
     }
     case DURATION: {
@@ -71,33 +80,13 @@ function readType(number, table) {
     }
     case BINARY_VIEW:
       return { name: 'binary', layout: 'views', width: 16 };
-    case UTF8_VIEW:
-      return { name: 'string', layout: 'views', width: 16 };
     default:
-      return null;
+      return { name: 'string', layout: 'views', width: 16 };
   }
 }
 
 function fixed(name, width) {
   return { name, layout: 'numbers', width };
-}
-
-/** Hold a schema against the format: the columns {name, type} that it allows, else R045. */
-export function checkSchema({ endianness, columns, custom }, fieldNames, what) {
-  const bad = (problem) => refuse('R045', `${what}: ${problem}`);
-  if (endianness !== LITTLE_ENDIAN) bad('it is not little-endian');
-  if (custom !== 0) bad('it has metadata of its own');
-  if (columns.length === 0) bad('it has no column');
-  const seen = new Set(fieldNames);
-  return columns.map((column, number) => {
-    const name = legalName(column.name);
-    if (name === null || seen.has(name)) bad(`column ${number} has no legal name of its own`);
-    seen.add(name);
-    if (!column.nullable) bad(`column ${number} is not nullable`);
-    if (!column.type) bad(`column ${number} has a type that is not allowed`);
-    if (!column.plain) bad(`column ${number} has a dictionary, children or metadata of its own`);
-    return { name, type: column.type };
-  });
 }
 
 function legalName(bytes) {

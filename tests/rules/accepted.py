@@ -351,9 +351,7 @@ METADATA: dict[str, Callable[[ArrowFile], object]] = {
     ),
     "one column": lambda file: setattr(file, "columns", file.columns[-1:]),
     "one row of bits": lambda file: setattr(file.column("bool"), "values", [None] * 5),
-    "no dictionaries, and these at an odd place": footer(
-        lambda found: setattr(found, "dictionaries_behind", 4)
-    ),
+    "an empty list at a place for 4 bytes": footer(lambda found: found.behind.update({2: 4})),
 }
 for name, edit in METADATA.items():
     add(f"metadata: {name}", meta(edit))

@@ -74,21 +74,24 @@ class Batch:
 
 @dataclass
 class Footer:
-    """What the footer says: its version, its copy of the schema, and where the batches lie."""
+    """What the footer says: its version, its copy of the schema, and where the batches lie.
+
+    `behind` moves a list of blocks, named by its slot, so many bytes from where it is aligned.
+    """
 
     schema: Schema | None
     blocks: list[list[int]]
     version: int = V5
     dictionaries: list[list[int]] = field(default_factory=list)
-    dictionaries_behind: int = 0
+    behind: dict[int, int] = field(default_factory=dict)
     custom: dict[str, str] = field(default_factory=dict)
 
     def table(self) -> Table:
         block = "qi4xq"
         slots: dict[int, Node] = {
             0: i16(self.version),
-            2: Structs(block, self.dictionaries, self.dictionaries_behind),
-            3: Structs(block, self.blocks),
+            2: Structs(block, self.dictionaries, self.behind.get(2, 0)),
+            3: Structs(block, self.blocks, self.behind.get(3, 0)),
         }
         if self.schema is not None:
             slots[1] = self.schema.table()

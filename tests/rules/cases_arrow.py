@@ -426,7 +426,7 @@ for name, content in NOT_NAMES.items():
     TABLE.add("R045", f"name {name}", meta(edit), column="odd")
 
 
-# Where a buffer breaks two rules, or one in two places: which comes first is a part of the format.
+# Where a file breaks two rules, or one in two places: which comes first is a part of the format.
 def together(*edits: Callable[[ArrowFile], object]) -> Callable[[ArrowFile], None]:
     def change(found: ArrowFile) -> None:
         for edit in edits:
@@ -458,14 +458,22 @@ def zone_unterminated(content: bytearray) -> bytearray:
     return content
 
 
+def odd_version(content: bytearray) -> bytearray:
+    root = followed(content, footer_at(content))
+    directory = root - int.from_bytes(content[root : root + 4], "little", signed=True)
+    return put(directory + 4, "H", lambda place: place + 1)(content)
+
+
 INT_SIGNED, TIMESTAMP_ZONE, FOOTER_BLOCKS = 1, 1, 3
 IN_BERLIN = Type(TIMESTAMP, Flat({0: i16(SECOND), 1: b"Europe/Berlin"}), "<i8")
 V4_FOOTER = footer(lambda found: setattr(found, "version", V4))
 ODD_CHILDREN = to_itself(FOOTER_SCHEMA, SCHEMA_FIELDS, COLUMN_CHILDREN, element=0)
 add("an int of 24 bits, its sign outside", together(odd(ODD), file(sign_outside)), "odd")
 add("a timestamp[s], its zone without a zero", together(odd(IN_BERLIN), file(zone_unterminated)), "odd")
+add("footer, its version at an odd place", file(odd_version))
+add("footer, blocks at a place for 4 bytes", footer(lambda found: found.behind.update({FOOTER_BLOCKS: 4})))
 add(
-    "footer, features empty and at an odd place",
+    "footer, features empty and at a place for 4 bytes",
     footer(lambda found: setattr(found.schema, "features", Structs("q", [], behind=4))),
 )
 add(

@@ -42,11 +42,22 @@ CHOSEN = {
         utf8_view, short, not UTF-8
         utf8_view, long, not UTF-8
         utf8_view, long, ends inside a letter
+        footer, dictionaries refer to their own place
+        footer, children of a column refer to their own place
+        schema message, a name without its zero
+        schema message, a directory at an odd place
+        footer, its version at an odd place
+        footer, blocks at a place for 4 bytes
+        footer, features empty and at a place for 4 bytes
+        an int of 24 bits, its sign outside
+        a timestamp[s], its zone without a zero
+        a block at an odd place behind a batch of V4
     """),
     "R043": lines("""
         4 rows for 5 samples
         6 rows for 5 samples
         no rows for 5 samples
+        4 rows for 5 samples, and a node too few
     """),
     "R044": lines("""
         two short batches
@@ -81,6 +92,10 @@ CHOSEN = {
         name of another column
         name not UTF-8
         int of 24 bits
+        int of 24 bits, its children refer to their own place
+        V4 in the footer, its blocks refer to their own place
+        V4 in the footer, the root of the first message behind its end
+        bodies compressed, and of 0 bytes by their message
     """),
     "R046": lines("""
         float32

@@ -139,6 +139,7 @@ ABOUT = {
     "views that overlap": "Two strings that share bytes of the data buffer.",
     "a gap at the end of the body": "A gap at the end of a batch's body.",
     "an empty buffer at the end of the body": "An empty buffer that begins where the body ends.",
+    "an empty list at a place for 4 bytes": "The list of dictionaries is empty and lies at no multiple of 8.",
 }
 
 

@@ -84,6 +84,7 @@ COLUMNS = {
     "name of a field": "rag",
     "name of another column": "int64",
     "int of 24 bits": "odd",
+    "int of 24 bits, its children refer to their own place": "odd",
 }
 
 # The row of a weight that is none; of another type all are.

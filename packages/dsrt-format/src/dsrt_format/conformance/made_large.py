@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dsrt_format.arrow_file import BATCH_ROWS
 from dsrt_format.checksum import blake3_digest
 from dsrt_format.conformance.expectation import (
     Expected,
@@ -17,7 +18,14 @@ from dsrt_format.conformance.expectation import (
 )
 from dsrt_format.dictionary import build_dictionary
 from dsrt_format.directory import MAX_MANIFEST_BYTES
-from dsrt_format.entries import MAX_SHARD_SAMPLES, METADATA_NAME, Field, ShardFile
+from dsrt_format.entries import (
+    CHUNK_BYTES,
+    MAX_SHARD_SAMPLES,
+    METADATA_NAME,
+    Field,
+    MetadataFile,
+    ShardFile,
+)
 from dsrt_format.header import HEADER_BYTES
 from dsrt_format.manifest import Manifest
 from dsrt_format.metadata import MetadataWriter
@@ -206,6 +214,33 @@ def row_too_few(path: Path) -> Expected:
     return _bad_tall("R043", _tall(path, _ROWS - 1)[1])
 
 
+def strings_over_2_gib(path: Path) -> Expected:
+    """A batch of views that all show the same 8 KiB and a byte: 256 KiB more than 2 GiB together."""
+    import pyarrow as pa
+
+    length = (1 << 31) // BATCH_ROWS + 1
+    view = struct.pack("<i4sii", length, b"xxxx", 0, 0)
+    buffers = [None, pa.py_buffer(view * BATCH_ROWS), pa.py_buffer(b"x" * length)]
+    batch = pa.record_batch([pa.Array.from_buffers(pa.string_view(), BATCH_ROWS, buffers)], names=["word"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = sink.getvalue().to_pybytes()
+    starts = range(0, len(content), CHUNK_BYTES)
+    chunks = tuple(blake3_digest(content[start : start + CHUNK_BYTES]).hex() for start in starts)
+    shard, file = build_shard(_VOID, [(b"", ())] * BATCH_ROWS)
+    field = replace(_VOID, files=(file,))
+    files = {field.file_name(0): shard, METADATA_NAME: content}
+    entry = MetadataFile(len(content), chunks)
+    manifest = _write(path, Manifest("made", BATCH_ROWS, (BATCH_ROWS,), (field,), entry), files)
+    readable = _good(manifest, x=(((0,), b"") for _ in range(BATCH_ROWS)))
+    return refused(
+        "read",
+        problem("R042", "metadata"),
+        readable={"samples": BATCH_ROWS, "fields": readable["fields"], "columns": {"word": None}},
+    )
+
+
 LARGE: dict[str, tuple[str, Callable[[Path], Expected]]] = {
     "good/manifest-of-64-mib": ("The manifest has 64 MiB, the most that are allowed.", manifest_of_64_mib),
     "bad/R001-manifest-over-64-mib": ("The manifest has a byte more than 64 MiB.", manifest_over_64_mib),
@@ -225,6 +260,10 @@ LARGE: dict[str, tuple[str, Callable[[Path], Expected]]] = {
     "bad/R041-last-of-several-chunks": (
         "A bit of the last chunk of metadata.arrow is not what its digest says.",
         second_chunk,
+    ),
+    "bad/R042-strings-of-over-2-gib": (
+        "262,144 strings that are the same 8,193 bytes: more than 2 GiB together, in a file of 4 MiB.",
+        strings_over_2_gib,
     ),
     "bad/R043-a-row-too-few-in-the-second-batch": (
         "The second batch of metadata has a row less than there are samples.",
