@@ -74,7 +74,8 @@ def _mapped(file: Path) -> npt.NDArray[Any]:
 
 def _folder(name: str) -> Path:
     if not (FOLDER / _PREPARED).exists():
-        prepared()
+        # Outside of a run, what is asked for and no more.
+        return _made(name, _PARTS[name])
     folder: str = json.loads((FOLDER / _PREPARED).read_text())[name]
     return FOLDER / folder
 
