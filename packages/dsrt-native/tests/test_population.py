@@ -236,7 +236,7 @@ def test_what_is_asked_for_in_turns_is_what_comes(write_cache):
 
 @pytest.mark.parametrize("into", [False, True])
 def test_ctrl_c_ends_a_gather_in_the_middle(write_cache, into):
-    # Records that take long to decode for their size, and of one so many that the signal comes long before the end.
+    # A record that takes long to decode, so often that the signal comes long before the end.
     letters = np.random.default_rng(0).choice(np.arange(16, dtype=np.uint8), 512, p=np.arange(1, 17) / 136)
     fields = {"x": Dense("uint8", (512,), codec="zstd")}
     path = write_cache("long", fields=fields, samples=[{"x": letters}], metadata=None)
