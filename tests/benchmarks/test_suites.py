@@ -1,17 +1,20 @@
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks import reading, sweep
+from benchmarks import process_tree, reading, sweep
 from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK, memmap
+from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Results
-from benchmarks.suites import SUITES, build, cold, core, write
+from benchmarks.suites import SUITES, build, cold, core, train, write
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -133,6 +136,25 @@ def test_writing_reads_back_all_of_what_is_the_fastest_so_far_and_some_of_the_ot
     tried = write.prepare(_job("records", "none", tmp_path))
     assert checked == [None, None, write.CHECKED_BATCHES] * 2
     assert [len(attempts) for attempts in tried.values()] == [3, 3]
+
+
+def test_memory_in_steady_state_is_that_after_a_loader_has_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held = [1.0]
+
+    def loop(*_: object, **__: object) -> Iterator[np.ndarray]:
+        for held[0] in (1.0, 90.0, 10.0):
+            time.sleep(0.1)
+        while True:
+            yield np.zeros(1)
+
+    monkeypatch.setattr(Store, "open", lambda *_: None)
+    monkeypatch.setattr(Store, "loop", loop)
+    monkeypatch.setattr(process_tree, "private", lambda: held[0])
+    monkeypatch.setattr(train, "STEP", 0.001)
+    found = train.measure(replace(_job("gpu", "train", tmp_path), seconds=0.02))
+    assert (found["steady"], found["peak"]) == (10.0, 90.0)
 
 
 def test_what_was_built_is_read_back_when_no_clock_runs_any_more(
