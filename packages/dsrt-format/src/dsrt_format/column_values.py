@@ -2,12 +2,13 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrt_format.columns import COLUMN_TYPES, NUMBERS
+from dsrt_format.single_values import BYTES_WANTED, bytes_of, exact_number, in_range, number_of, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,36 +63,32 @@ def stored_value(word: str, value: Any) -> Any:
         word: The type of the column.
         value: None and NaT are null. Numbers are Python's or NumPy's: an integer must fit; what goes into a
             float column must be a float or an integer that the type holds exactly (a float that may be
-            rounded says so as `numpy.float32(value)`). Strings are str, binaries bytes, bytearray or
-            memoryview. A date is a `datetime.date`, a timestamp a `datetime.datetime` (with a zone if and
-            only if the column is UTC), a duration a `datetime.timedelta`; for all three NumPy's datetime64
-            and timedelta64 do, too, and for the last two those of pandas, if the unit of the column holds
-            them exactly.
+            rounded says so as `numpy.float32(value)`). Strings are str, binaries what
+            `dsrt_format.single_values.bytes_of` takes. A date is a `datetime.date`, a timestamp a
+            `datetime.datetime` (with a zone if and only if the column is UTC), a duration a
+            `datetime.timedelta`; for all three NumPy's datetime64 and timedelta64 do, too, and for the last
+            two those of pandas, if the unit of the column holds them exactly.
 
     Returns:
-        None, bool, int, float or `numpy.float32`, str or bytes; for dates the days and for timestamps and
-        durations the units since the epoch.
+        None, bool, int, float, str or bytes; for dates the days and for timestamps and durations the units
+        since the epoch.
 
     Raises:
         ValueError: The value does not fit; the message says why, without naming column and sample.
     """
     if value is None:
         return None
-    if word == "bool":
-        if isinstance(value, bool | np.bool_):
-            return bool(value)
+    if word == "bool" or word in NUMBERS:
+        if (number := number_of(value)) is not None and (found := exact_number(word, number)) is not None:
+            return found
     elif word == "string":
         if isinstance(value, str):
             _check_text(value)
             return str(value)
     elif word == "binary":
-        if isinstance(value, bytes | bytearray | memoryview):
-            return bytes(value)
-    elif word in ("float32", "float64"):
-        return _float(word, value)
-    elif word in NUMBERS:
-        if _is_integer(value):
-            return _in_range(int(value), np.iinfo(word).min, np.iinfo(word).max)
+        if (data := bytes_of(value)) is not None:
+            return data
+        raise ValueError(f"{_refused(word, value)}; {BYTES_WANTED}")
     else:
         return _temporal(word, value)
     raise _refused(word, value)
@@ -169,21 +166,8 @@ def _bits(buffer: "pa.Buffer", start: int, count: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, count=start + count, bitorder="little")[start:].view(np.bool_)
 
 
-def _shown(value: object) -> str:
-    # Python refuses to write integers of thousands of digits.
-    if isinstance(value, int) and value.bit_length() > 1000:
-        return f"an integer of {value.bit_length()} bits"
-    return repr(value)
-
-
 def _refused(word: str, value: object) -> ValueError:
-    return ValueError(f"expected {word} or None, found {_shown(value):.80} of type {type(value).__name__}")
-
-
-def _in_range(value: int, low: int, high: int) -> int:
-    if not low <= value <= high:
-        raise ValueError(f"{_shown(value)} is outside {low} to {high}")
-    return value
+    return ValueError(f"expected {word} or None, found {shown(value):.80} of type {type(value).__name__}")
 
 
 def _check_text(value: str) -> None:
@@ -193,31 +177,6 @@ def _check_text(value: str) -> None:
         raise ValueError(
             f"the string holds a lone surrogate at {error.start}, which UTF-8 cannot express"
         ) from None
-
-
-def _is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
-    # To NumPy a timedelta64 is an integer.
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
-
-
-def _float(word: str, value: Any) -> float | np.float32:
-    if isinstance(value, np.float32):
-        return value if word == "float32" else float(value)
-    if _is_integer(value):
-        # Between Python's integers and floats == is exact; NumPy rounds an integer before it compares.
-        value = int(value)
-    elif not isinstance(value, float | np.floating):
-        raise _refused(word, value)
-    try:
-        with np.errstate(over="ignore"):
-            found = float(np.dtype(word).type(value))
-    except OverflowError:
-        found = np.inf
-    if found != value and value == value:  # a NaN differs from itself
-        raise ValueError(
-            f"{_shown(value)} is no {word} exactly; call numpy.{word}(...) on it if it may be rounded"
-        )
-    return found
 
 
 def _temporal(word: str, value: Any) -> int | None:
@@ -244,7 +203,7 @@ def _temporal(word: str, value: Any) -> int | None:
     found, rest = divmod(length, _LENGTHS[unit or "D"])
     if rest:
         raise ValueError(f"{value!r} is no whole number of {unit or 'D'}; round it or use a finer column")
-    return _in_range(found, -(2**31), 2**31 - 1) if word == "date" else _in_range(found, 1 - 2**63, 2**63 - 1)
+    return in_range(found, -(2**31), 2**31 - 1) if word == "date" else in_range(found, 1 - 2**63, 2**63 - 1)
 
 
 def _numpy_length(value: np.datetime64 | np.timedelta64) -> int:

@@ -5,11 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrt_format.columns import NUMBERS
 from dsrt_format.dtypes import name_of, numpy_dtype
 from dsrt_format.entries import Field
 from dsrt_format.fields import FieldSpec, shape_problem
+from dsrt_format.single_values import BYTES_WANTED, bytes_of, exact_number, number_of, shown
 
 __all__ = ["record_bytes", "record_value"]
+
+_KINDS = {bool: "a bool", int: "an integer", float: "a float"}
 
 
 def record_bytes(spec: FieldSpec, value: Any) -> tuple[bytes, tuple[int, ...]]:
@@ -17,9 +21,11 @@ def record_bytes(spec: FieldSpec, value: Any) -> tuple[bytes, tuple[int, ...]]:
 
     Args:
         spec: The field.
-        value: For dense and ragged fields an array or scalar of NumPy with exactly the field's dtype, in
-            native byte order, without a mask; for bytes fields bytes, bytearray or memoryview; for text
-            fields str.
+        value: For dense and ragged fields an array or scalar of NumPy, or another object with the buffer
+            protocol, with exactly the field's dtype, in native byte order, without a mask. For dense fields
+            of shape () a single number of Python or NumPy does, too, if the dtype is bool, an integer,
+            float32 or float64 and holds exactly this value. For bytes fields what
+            `dsrt_format.single_values.bytes_of` takes; for text fields str.
 
     Returns:
         C-order little-endian bytes; the shape of the array, or the length in bytes.
@@ -28,10 +34,9 @@ def record_bytes(spec: FieldSpec, value: Any) -> tuple[bytes, tuple[int, ...]]:
         ValueError: The value does not fit; the message says why, without naming field and sample.
     """
     if spec.kind == "bytes":
-        if not isinstance(value, bytes | bytearray | memoryview):
-            raise ValueError(f"expected bytes, found {type(value).__name__}")
-        data = bytes(value)
-        return data, (len(data),)
+        if (found := bytes_of(value)) is None:
+            raise ValueError(f"expected bytes, found {type(value).__name__}; {BYTES_WANTED}")
+        return found, (len(found),)
     if spec.kind == "text":
         if not isinstance(value, str):
             raise ValueError(f"expected str, found {type(value).__name__}")
@@ -41,6 +46,12 @@ def record_bytes(spec: FieldSpec, value: Any) -> tuple[bytes, tuple[int, ...]]:
             message = f"the text holds a lone surrogate at {error.start}, which UTF-8 cannot express"
             raise ValueError(message) from None
         return data, (len(data),)
+    if spec.kind == "dense" and not spec.shape:
+        # A scalar of the very dtype keeps its bits, those of a NaN, too.
+        is_element = isinstance(value, np.generic) and name_of(value.dtype) == spec.dtype
+        number = None if is_element else number_of(value)
+        if number is not None:
+            return _number_bytes(spec.dtype, number), ()
     array = _checked_array(spec.dtype, value)
     if spec.kind == "dense" and array.shape != spec.shape:
         raise ValueError(f"expected the shape {spec.shape}, found {array.shape}")
@@ -65,14 +76,31 @@ def record_value(field: Field, data: bytes, shape: tuple[int, ...]) -> Any:
     return np.ndarray(shape, numpy_dtype(field.dtype), bytearray(data))
 
 
+def _number_bytes(dtype: str, number: bool | int | float) -> bytes:
+    if dtype != "bool" and dtype not in NUMBERS:
+        raise ValueError(
+            f"{shown(number):.80} is not stored as {dtype}; give an array or scalar of NumPy with that dtype"
+        )
+    if (found := exact_number(dtype, number)) is None:
+        raise ValueError(
+            f"expected {dtype}, found {shown(number):.80}, which is {_KINDS[type(number)]}; "
+            "convert it if that is meant"
+        )
+    return np.array(found, dtype).tobytes()
+
+
 def _checked_array(dtype: str, value: Any) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         raise ValueError("a masked array has values that are not there; call .filled(value) first")
     if not isinstance(value, np.ndarray | np.generic):
-        raise ValueError(
-            f"expected a NumPy array of {dtype}, found {type(value).__name__}; "
-            f"call numpy.asarray(value, {dtype!r})"
-        )
+        try:
+            # NumPy itself would take bytes for one string.
+            value = memoryview(value)
+        except (TypeError, ValueError, BufferError):
+            raise ValueError(
+                f"expected a NumPy array of {dtype}, found {type(value).__name__}; "
+                f"call numpy.asarray(value, {dtype!r})"
+            ) from None
     array = np.asarray(value)
     if array.dtype.kind == "O":
         raise ValueError(f"an array of Python objects has no dtype; call .astype({dtype!r}) first")

@@ -168,9 +168,9 @@ class CacheWriter:
                 Dense and ragged fields take arrays of exactly the field's dtype, in native byte order, of any
                 strides; also other objects with the buffer protocol. A dense field of shape () takes numbers
                 of Python and NumPy, too, if its dtype is bool, an integer, float32 or float64 and holds the
-                very number. Bytes take bytes-like objects, text takes str.
+                very number. Bytes take bytes and buffers of them on one axis, without gaps; text takes str.
 
-                Metadata takes None, and numbers, str, bytes-like objects, dates, datetimes and timedeltas of
+                Metadata takes None, and numbers, str, bytes as above, dates, datetimes and timedeltas of
                 Python and NumPy, again only if the type of the column holds the very value. A naive datetime
                 goes into a timestamp without a zone, one in UTC into a timestamp in UTC.
 
@@ -202,8 +202,8 @@ class CacheWriter:
                 interface: of pyarrow, Polars, ...). Any number of samples, 0 too.
 
                 Dense fields take one array ``[samples, *shape]``, ragged ones a `RaggedArray`, a list of
-                arrays, or one array if all records have the same shape; bytes take a list of bytes-like
-                objects, text one of str. Metadata columns take arrays on one axis (numbers, bool,
+                arrays, or one array if all records have the same shape; bytes take a list of what `append`
+                takes, text one of str. Metadata columns take arrays on one axis (numbers, bool,
                 datetime64, timedelta64, str) or lists of values and None.
 
                 Each may be Arrow data instead: numbers, binary and text; fixed-size lists, however deep, for
