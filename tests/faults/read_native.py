@@ -21,6 +21,9 @@ LARGE = 4 << 10, 64 << 10
 SHARED = 5 << 20
 """Bytes of a column: from 2 MiB on it is stored past the caches, from 4 MiB on threads share it."""
 
+WIDER = {"int64": 32, "float32": 16, "float64": 32}
+"""What integers are delivered as, too, and of how many bits they are at most: all of them come back unchanged."""
+
 
 class Native:
     """Reads by `dsrt_native.Cache`, whose records come mapped or by pread.
@@ -52,7 +55,6 @@ class Native:
                     _judge_lengths(name, field, judge, known)
             with judge.attempt("gather"):
                 judge_batch(cache.population.gather(every, list(cache.fields)), every, known, judge, "gather")
-            wide = {name: "int64" for name, field in cache.fields.items() if _is_widened(field)}
             for name, times in _many(cache, len(every)).items():
                 with judge.attempt("gather of many", name):
                     batch = cache.population.gather([*every] * times, [name])
@@ -60,10 +62,12 @@ class Native:
                     judge.records(name, list(parts[0]), "gather of many", every)
                     if (parts != parts[0]).any():
                         judge.fail("silently wrong", f"gather of many: {name} is not the same {times} times")
-            with judge.attempt("gather of widened records"):
-                batch = cache.population.gather(every, wide)
-                narrow = {name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()}
-                judge_batch(narrow, every, known, judge, "gather of widened records")
+            for dtype, bits in WIDER.items():
+                wide = {name: dtype for name, field in cache.fields.items() if _is_narrow(field, bits)}
+                with judge.attempt(f"gather as {dtype}"):
+                    batch = cache.population.gather(every, wide)
+                    narrow = {name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()}
+                    judge_batch(narrow, every, known, judge, f"gather as {dtype}")
             rows = rows_without_nulls(known, len(cache))
             with judge.attempt("metadata"):
                 for name, values in columns(cache.metadata).items():
@@ -88,15 +92,12 @@ def _many(cache: dsrt_native.Cache, samples: int) -> dict[str, int]:
     return found
 
 
-def _is_widened(field: Any) -> bool:
-    return field.kind in ("dense", "ragged") and field.dtype in (
-        "int8",
-        "int16",
-        "int32",
-        "uint8",
-        "uint16",
-        "uint32",
-    )
+def _is_narrow(field: Any, bits: int) -> bool:
+    """Return whether a field is of integers of at most so many bits."""
+    if field.kind not in ("dense", "ragged"):
+        return False
+    dtype = numpy_dtype(field.dtype)
+    return dtype.kind in "iu" and 8 * dtype.itemsize <= bits
 
 
 def _narrow(values: Any, dtype: str) -> Any:
