@@ -109,6 +109,9 @@ def _ways(size: int) -> Iterator[tuple[str, Iterator[Any]]]:
         yield _WAYS[1], _through(pipes, size)
     with context.Pool(WORKERS) as peer:
         yield _WAYS[2], _ahead(peer, size)
+        # Ended in the middle of a reply, a worker would leave a lock taken for which the pool then waits.
+        peer.close()
+        peer.join()
 
 
 @contextmanager
