@@ -1,6 +1,7 @@
 """build: built, reused, rebuilt, or refused with what was there left alone."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -218,6 +219,37 @@ def test_a_cache_that_a_dead_rebuild_had_moved_away_is_found_again(tmp_path):
     assert build(Numbers([2], fingerprint="a"), tmp_path).status == "reused"
     assert values(tmp_path / "numbers") == [1]
     assert names(tmp_path) == ["numbers"]
+
+
+def test_a_link_to_the_cache_that_a_dead_rebuild_had_moved_away_does_not_stand_in_for_it(tmp_path):
+    target, old = _moved_away(tmp_path)
+    target.symlink_to(old)
+    assert build(Numbers([3], fingerprint="a"), tmp_path).status == "reused"
+    assert values(target) == [1, 2]
+    with pytest.raises(CacheExistsError, match=r"old is the old cache of .* there is a symbolic link now"):
+        build(Numbers([3], fingerprint="b"), tmp_path, on_stale="rebuild")
+    assert values(old) == [1, 2]
+
+
+def test_a_cache_that_a_dead_rebuild_had_moved_away_stays_until_its_copy_is_whole(tmp_path):
+    target, old = _moved_away(tmp_path)
+    shutil.copytree(old, target)
+    for lost in ("fields/x/00001.shard", "metadata.arrow"):
+        (target / lost).unlink()
+        with pytest.raises(CacheExistsError, match=rf"old is the old cache of .*{re.escape(lost)} is missing"):
+            build(Numbers([3], fingerprint="b"), tmp_path, on_stale="rebuild")
+        assert values(old) == [1, 2]
+        shutil.copy(old / lost, target / lost)
+    assert build(Numbers([3], fingerprint="a"), tmp_path).status == "reused"
+    assert names(tmp_path) == ["numbers"]
+    assert values(target) == [1, 2]
+
+
+def _moved_away(root: Path) -> tuple[Path, Path]:
+    """Return target and work directory's ``old`` as a rebuild leaves them that died between two renames."""
+    target = build(Numbers([1, 2], fingerprint="a"), root, samples_per_shard=1).path
+    (root / ".numbers.building").mkdir()
+    return target, target.rename(root / ".numbers.building" / "old")
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,19 @@ mod tests {
     }
 
     #[test]
+    fn the_old_cache_stays_where_the_new_one_is_no_longer_whole() {
+        let root = tempfile::tempdir().unwrap();
+        old(root.path());
+        let work = work(root.path(), true);
+        swap(&work).unwrap();
+        std::fs::remove_file(root.path().join("x/manifest.json")).unwrap();
+        let moved = work.old();
+        let said = settle(work).unwrap();
+        assert!(said[0].contains("its work directory stays") && said[0].contains("no whole cache now"), "{said:?}");
+        assert_eq!(name(&moved), "old");
+    }
+
+    #[test]
     fn a_swap_that_fails_half_way_puts_the_old_cache_back() {
         let root = tempfile::tempdir().unwrap();
         old(root.path());

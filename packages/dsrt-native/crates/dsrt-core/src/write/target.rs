@@ -85,7 +85,7 @@ pub(super) fn check_outside_of_caches(target: &Path) -> Result<()> {
 }
 
 /// Whether a directory has a sound manifest. What cannot be read is none.
-pub(super) fn is_cache(path: &Path) -> bool {
+fn is_cache(path: &Path) -> bool {
     matches!(digest_at(path), Ok(Some(_)))
         && std::fs::read(path.join("manifest.json")).is_ok_and(|bytes| Manifest::parse(&bytes).is_ok())
 }

@@ -12,14 +12,14 @@ use rustix::io::Errno;
 use super::disk::{Disk, failed, names};
 use super::lock::Lock;
 use super::target::{
-    absolute, check_outside_of_caches, check_target, digest_at, is_cache, look, make_parents, remove_parents, split,
-    work_path,
+    absolute, check_outside_of_caches, check_target, digest_at, look, make_parents, remove_parents, split, work_path,
 };
 use super::umask;
 use super::unfinished::Unfinished;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 
 mod equal;
+mod old;
 mod own;
 
 pub use equal::tidy;
@@ -212,21 +212,6 @@ impl Work {
             self.clear()?;
         }
         Ok(())
-    }
-
-    /// Refuses to go on if the old cache is here and there is none in its place: then this is the only one there is.
-    fn check_only_copy(&self) -> Result<()> {
-        if look(&self.old())?.is_none() || is_cache(&self.target) {
-            return Ok(());
-        }
-        let (old, target) = (self.old(), self.target.display());
-        Err(Error::new(
-            Kind::Exists,
-            format!(
-                "{} is the old cache of {target}, where there is no sound one now; rename it back, or remove it",
-                old.display()
-            ),
-        ))
     }
 
     fn check_device(&self) -> Result<()> {

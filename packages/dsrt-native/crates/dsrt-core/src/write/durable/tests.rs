@@ -15,6 +15,7 @@ use crate::write::work::tidy;
 
 mod damage;
 mod journal;
+mod old;
 
 fn planned() -> WriterOptions {
     let fields = vec![

@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::Kind;
 use crate::write::options::tests::empty_manifest;
 
 fn create(target: &Path, replace: bool) -> Result<Work> {
@@ -75,6 +76,27 @@ fn the_only_copy_of_a_cache_is_never_deleted() {
     assert_eq!(error.kind(), Kind::Exists);
     assert!(error.to_string().contains("old is the old cache of"), "{error}");
     assert!(old.is_dir());
+}
+
+#[test]
+fn a_link_to_the_old_cache_does_not_stand_in_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    let (target, old) = (root.path().join("x"), root.path().join(".x.building/old"));
+    std::fs::create_dir_all(&old).unwrap();
+    std::fs::write(old.join("manifest.json"), empty_manifest("x")).unwrap();
+    std::os::unix::fs::symlink(".x.building/old", &target).unwrap();
+    tidy(&target, &mut || Ok(()));
+    for replace in [false, true] {
+        let error = create(&target, replace).err().unwrap();
+        assert_eq!(error.kind(), Kind::Exists);
+        assert!(error.to_string().contains("there is a symbolic link now; remove the link"), "{error}");
+    }
+    assert_eq!(names(&old), ["manifest.json"]);
+    // Once the link is gone, the next writer puts the cache back.
+    std::fs::remove_file(&target).unwrap();
+    drop(create(&target, true).unwrap());
+    assert_eq!(names(root.path()), ["x"]);
+    assert_eq!(names(&target), ["manifest.json"]);
 }
 
 #[test]
