@@ -16,6 +16,10 @@ const DECODED: usize = 64 << 10;
 /// Parts for each thread: where one is slowed down, by somebody else's work for instance, the others take more of them.
 const PARTS: usize = 4;
 
+/// The most bytes of a part. When there are no more parts, the caller waits for the threads that do the last ones, and
+/// while it waits it does not look.
+const MOST: usize = 8 << 20;
+
 /// Some samples of a batch, one after another, and the memory of their records.
 pub(super) struct Part<'a> {
     pub places: Range<usize>,
@@ -40,7 +44,7 @@ impl Shares {
         let worthwhile = threads.min(bytes / worth).max(1);
         let threads = if worthwhile == 1 { 1 } else { worthwhile.min(cpu::count()) };
         let parts = if threads == 1 { 1 } else { PARTS * threads };
-        Self { threads, part: bytes.div_ceil(parts) }
+        Self { threads, part: bytes.div_ceil(parts).min(MOST) }
     }
 
     /// Has `fill` fill `out`, where the records of samples lie one after another that have these `sizes`, in parts, with a
@@ -129,5 +133,6 @@ mod tests {
         );
         let parts = if most == 1 { 1 } else { 2 * PARTS };
         assert_eq!(Shares::of(parts << 20, false, 2).part, 1 << 20);
+        assert_eq!(Shares::of(1 << 40, false, 2).part, MOST);
     }
 }
