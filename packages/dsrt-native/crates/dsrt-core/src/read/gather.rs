@@ -26,11 +26,12 @@ pub struct Id {
     pub sample: u64,
 }
 
-/// Called now and then while a batch is gathered, by any of the threads that do it. An error ends that and comes up.
+/// Called now and then while a batch is gathered, by any of the threads that do it. An error ends that and comes up. A
+/// look that failed must fail again: where the kernel is only given hints, the error is left for the next look to find.
 pub type Look<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// Looks again and again, by how much has been done.
-pub(super) struct Pace<'a> {
+pub(crate) struct Pace<'a> {
     look: Look<'a>,
     /// Bytes until the next look.
     left: usize,
@@ -43,19 +44,28 @@ impl<'a> Pace<'a> {
     /// What a record counts for beside its bytes.
     const RECORD: usize = 256;
 
-    pub(super) fn new(look: Look<'a>) -> Self {
+    /// What it counts for at least if it is not mapped: reading it may take as long as it takes to ask a server.
+    const WAIT: usize = 64 << 10;
+
+    pub(crate) fn new(look: Look<'a>) -> Self {
         Self { look, left: Self::BYTES }
     }
 
     /// Notes that a record of so many bytes is being done.
     #[inline]
-    pub(super) fn record(&mut self, bytes: usize) -> Result<()> {
+    pub(crate) fn record(&mut self, bytes: usize) -> Result<()> {
         if let Some(left) = self.left.checked_sub(bytes.saturating_add(Self::RECORD)) {
             self.left = left;
             return Ok(());
         }
         self.left = Self::BYTES;
         (self.look)()
+    }
+
+    /// Notes that so many bytes were read, which may have been waited for.
+    #[inline]
+    pub(crate) fn wait(&mut self, bytes: usize) -> Result<()> {
+        self.record(bytes.max(Self::WAIT))
     }
 }
 
@@ -184,7 +194,10 @@ pub fn gather(
     let mut damage = Damage::new(on_damage);
     let mut spans = Spans::default();
     let mut plans = Vec::with_capacity(columns.len());
+    // Many columns may each be too small to look.
+    let mut pace = Pace::new(rows.look);
     for (column, (_, source)) in columns.iter().enumerate() {
+        pace.wait(0)?;
         damage.begin(column);
         plans.push(source.plan(rows, &mut spans, &mut damage)?);
     }
@@ -193,6 +206,7 @@ pub fn gather(
     let settled = Settled;
     let mut filled = Vec::with_capacity(columns.len());
     for (column, ((name, _), plan)) in columns.iter().zip(plans).enumerate() {
+        pace.wait(0)?;
         damage.begin(column);
         let layout = plan.fill(buffer.bytes_mut(), &mut damage, threads)?;
         filled.push(Column { name: name.clone(), layout });
@@ -339,6 +353,25 @@ mod tests {
             .collect();
         found.push(batch.damaged.iter().map(|(place, _)| *place as u8).collect());
         Ok(found)
+    }
+
+    #[test]
+    fn a_pace_looks_after_some_bytes_many_records_or_a_few_that_were_waited_for() {
+        let looks = std::sync::atomic::AtomicUsize::new(0);
+        let look = || -> Result<()> {
+            looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        };
+        let of = |done: fn(&mut Pace) -> Result<()>, times: usize| {
+            looks.store(0, std::sync::atomic::Ordering::Relaxed);
+            let mut pace = Pace::new(&look);
+            (0..times).for_each(|_| done(&mut pace).unwrap());
+            looks.load(std::sync::atomic::Ordering::Relaxed)
+        };
+        assert_eq!(of(|pace| pace.record(usize::MAX), 3), 3);
+        assert_eq!([4096, 4097, 2 * 4097].map(|times| of(|pace| pace.record(0), times)), [0, 1, 2]);
+        assert_eq!([15, 16, 100].map(|times| of(|pace| pace.wait(0), times)), [0, 1, 6]);
+        assert_eq!(of(|pace| pace.wait(1 << 20), 2), 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gather::{Damage, OnDamage, Rows, Settled, Source, VALID};
+use super::gather::{Damage, OnDamage, Pace, Rows, Settled, Source, VALID};
 use crate::batch::Spans;
 use crate::error::{Error, Kind, Result};
 
@@ -18,7 +18,9 @@ pub fn gather_into(
 ) -> Result<()> {
     let mut damage = Damage::new(on_damage);
     let mut plans = Vec::with_capacity(columns.len());
+    let mut pace = Pace::new(rows.look);
     for (column, ((_, source), out)) in columns.iter().zip(outs.iter()).enumerate() {
+        pace.wait(0)?;
         damage.begin(column);
         // Each column is alone in its memory.
         let mut spans = Spans::default();
@@ -32,6 +34,7 @@ pub fn gather_into(
     }
     let settled = Settled;
     for (column, (plan, out)) in plans.into_iter().zip(outs.iter_mut()).enumerate() {
+        pace.wait(0)?;
         damage.begin(column);
         plan.fill(out, &mut damage, threads)?;
     }

@@ -43,6 +43,13 @@ pub(super) struct Record {
     pub size: u64,
 }
 
+impl Record {
+    /// How many bytes it has in the file.
+    pub(super) fn bytes(&self) -> usize {
+        usize::try_from(self.stored.end.saturating_sub(self.stored.start)).unwrap_or(usize::MAX)
+    }
+}
+
 /// A record where it lies in a mapped file.
 #[derive(Clone, Copy)]
 pub(super) struct MappedRecord<'a> {

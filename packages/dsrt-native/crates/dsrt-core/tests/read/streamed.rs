@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dsrt_core::batch::{Batch, Heap};
+use dsrt_core::batch::{Allocator, Batch, Buffer, Heap};
 use dsrt_core::dtype::DType;
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
@@ -86,12 +86,24 @@ fn gathered(cache: &Cache, field: &Field, on: OnDamage, threads: usize) -> Resul
 }
 
 fn gathered_unless(cache: &Cache, field: &Field, on: OnDamage, threads: usize, look: Look) -> Result<Batch> {
+    gathered_into(&Heap, cache, field, &rows(), on, threads, look)
+}
+
+fn gathered_into(
+    memory: &dyn Allocator,
+    cache: &Cache,
+    field: &Field,
+    rows: &[u64],
+    on: OnDamage,
+    threads: usize,
+    look: Look,
+) -> Result<Batch> {
     let source = PayloadSource::new([cache.clone()].into(), &field.name)?;
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [(field.name.clone(), Arc::new(source))];
-    let (rows, valid) = (rows(), [true; ROWS as usize]);
+    let valid = vec![true; rows.len()];
     let ids: Vec<_> = rows.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
-    let rows = Rows { ids: &ids, rows: &rows, positions: &rows, valid: &valid, seed: 0, look };
-    gather(&columns, &rows, &Heap, on, threads)
+    let rows = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0, look };
+    gather(&columns, &rows, memory, on, threads)
 }
 
 /// Compares a large batch with what was written, where `bad` says which samples cannot be read.
@@ -179,5 +191,39 @@ fn a_gather_ends_soon_after_a_look_that_fails() {
                 assert!(looks.load(Ordering::Relaxed) <= 3 + threads, "{}: {looks:?} looks", field.name);
             }
         }
+    }
+}
+
+/// Memory that is asked for when the batch is planned: how often it was looked until then.
+struct Planned<'a> {
+    looks: &'a AtomicUsize,
+    before: AtomicUsize,
+}
+
+impl Allocator for Planned<'_> {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        self.before.store(self.looks.load(Ordering::Relaxed), Ordering::Relaxed);
+        Heap.allocate(bytes)
+    }
+}
+
+#[test]
+fn a_gather_that_may_have_to_wait_for_each_record_looks_every_few_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::open_by(&written(directory.path()), true, Io::Pread).unwrap();
+    for field in fields() {
+        let looks = AtomicUsize::new(0);
+        let look = || -> Result<()> {
+            looks.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let memory = Planned { looks: &looks, before: AtomicUsize::new(0) };
+        // Far fewer bytes than there are otherwise between two looks.
+        let few = &rows()[..100];
+        gathered_into(&memory, &cache, &field, few, OnDamage::Raise, 1, &look).unwrap();
+        let (planned, all) = (memory.before.load(Ordering::Relaxed), looks.load(Ordering::Relaxed));
+        // Each is read before memory is asked for, if that is not known without.
+        let read = if is_dense(&field) { all } else { planned };
+        assert!(read >= 6, "{}: {planned} looks to plan, {all} in all", field.name);
     }
 }

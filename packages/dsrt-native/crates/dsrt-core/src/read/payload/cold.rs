@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::super::field::FieldReader;
-use super::super::gather::{Id, Look, Rows};
+use super::super::gather::{Id, Look, Pace, Rows};
 use super::super::shard::Shard;
 use super::super::warmth::Ahead;
 use super::Readers;
@@ -101,16 +101,21 @@ fn ask_each(finder: &mut Finder, ids: impl Iterator<Item = Id>, look: Look) -> O
     places.try_reserve_exact(TOGETHER.min(ids.size_hint().1?)).ok()?;
     let mut parts = Parts::default();
     let mut ids = ids.peekable();
+    let mut pace = Pace::new(look);
     while ids.peek().is_some() && parts.asked < MOST {
-        // Reading will find that the batch is not wanted.
-        look().ok()?;
         places.clear();
-        places.extend(ids.by_ref().take(TOGETHER).filter_map(|id| finder.place(id)));
+        for id in ids.by_ref().take(TOGETHER) {
+            // A shard may have to be opened. Reading will find that the batch is not wanted.
+            pace.wait(0).ok()?;
+            places.extend(finder.place(id));
+        }
         for place in &places {
             parts.add(place, place.entry())?;
         }
         parts.ask();
         for place in &places {
+            // An entry of the index is waited for.
+            pace.wait(0).ok()?;
             parts.add(place, place.record())?;
         }
         parts.ask();

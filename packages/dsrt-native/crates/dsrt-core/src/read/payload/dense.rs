@@ -98,7 +98,6 @@ impl<'a> Dense<'a> {
         let mut pace = Pace::new(self.rows.look);
         let mut done = places.start;
         for (place, record) in (places.start..).zip(records) {
-            pace.record(self.width)?;
             if place < done {
                 continue;
             }
@@ -108,8 +107,11 @@ impl<'a> Dense<'a> {
             let is_written = |record: finder::Found| !damage.is_damaged(place) && record.write(stored, stores);
             if record.is_some_and(is_written) {
                 self.widening.widen(out);
+                pace.record(self.width)?;
             } else {
-                done = place + self.usual(place..places.end, rest, damage, &mut found)?;
+                let count = self.usual(place..places.end, rest, damage, &mut found)?;
+                pace.wait(count * self.width)?;
+                done = place + count;
             }
         }
         Ok(found)

@@ -56,7 +56,9 @@ pub(super) fn plan(
         } else if readers.of(*id)?.field()?.is_fixed() {
             Item::default()
         } else {
-            match readers.of(*id)?.record(id.sample) {
+            let read = readers.of(*id)?.record(id.sample);
+            pace.wait(read.as_ref().map_or(0, |(_, record, _)| record.bytes()))?;
+            match read {
                 Ok((number, record, entry)) => {
                     let item = Item { size: record.size, checked: Some(Box::new((number, record))) };
                     each(&item, entry.shape())?;
@@ -91,7 +93,7 @@ fn check_before(readers: &Readers, rows: &Rows, place: usize) -> Result<()> {
             let (number, record, _) = reader.record(id.sample)?;
             decoded(reader, number, &record, *id, room(&mut scratch, record.size)?)?;
         }
-        pace.record(scratch.len())?;
+        pace.wait(scratch.len())?;
     }
     Ok(())
 }

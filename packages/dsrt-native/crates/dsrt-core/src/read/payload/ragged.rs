@@ -83,7 +83,11 @@ impl<'a> Ragged<'a> {
         for (place, ((item, id), record)) in (places.start..).zip(items.iter().zip(ids).zip(records)) {
             let (out, after) = rest.split_at_mut_checked(width(&self.widening, item)?).ok_or_else(lost)?;
             rest = after;
-            pace.record(out.len())?;
+            if record.is_some() {
+                pace.record(out.len())?;
+            } else {
+                pace.wait(out.len())?;
+            }
             let stored = self.widening.stored_part(out);
             let is_written = damage.is_damaged(place) || record.is_some_and(|record| record.write(stored, stores));
             if !is_written && let Err(error) = indexed::write(&self.readers, item, *id, stored) {
