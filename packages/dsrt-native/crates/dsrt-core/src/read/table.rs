@@ -229,17 +229,31 @@ impl Table {
 
     /// Where the buffers of a batch lie (R042), proven and read at first use.
     pub(super) fn layout(&self, batch: usize) -> Result<&BatchLayout> {
-        let slot = self.layouts.get(batch).ok_or_else(lost)?;
-        slot.get_or_try_init(|| self.message(batch)?.layout(&self.outline.columns).map(Box::new))
+        self.layout_unless(batch, &|| Ok(()))
     }
 
-    /// The batch that holds a row, the row's number in it, and where the column lies there.
-    pub(super) fn locate(&self, column: usize, row: u64) -> Result<(&ColumnLayout, u64)> {
+    /// The same. `look` is called if they are not known yet; its error ends it.
+    fn layout_unless(&self, batch: usize, look: &dyn Fn() -> Result<()>) -> Result<&BatchLayout> {
+        let slot = self.layouts.get(batch).ok_or_else(lost)?;
+        slot.get_or_try_init(|| {
+            look()?;
+            self.message(batch)?.layout(&self.outline.columns).map(Box::new)
+        })
+    }
+
+    /// The batch that holds a row, the row's number in it, and where the column lies there. `look` is called if that is
+    /// not known yet; its error ends it.
+    pub(super) fn locate(
+        &self,
+        column: usize,
+        row: u64,
+        look: &dyn Fn() -> Result<()>,
+    ) -> Result<(&ColumnLayout, u64)> {
         if row >= self.rows {
             let message = format!("there is no sample {row}: the cache has {}", self.rows);
             return Err(Error::new(Kind::Index, message));
         }
-        let layout = self.layout((row / BATCH) as usize)?;
+        let layout = self.layout_unless((row / BATCH) as usize, look)?;
         Ok((layout.columns.get(column).ok_or_else(lost)?, row % BATCH))
     }
 

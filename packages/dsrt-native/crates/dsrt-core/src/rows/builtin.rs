@@ -6,7 +6,7 @@ use crate::batch::{Layout, Span, Spans};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::order::sample_seed;
-use crate::read::gather::VALID;
+use crate::read::gather::{Pace, VALID};
 use crate::read::{Damage, Planned, Rows, Source};
 
 /// A built-in column.
@@ -90,7 +90,9 @@ impl Planned for Known<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let Self { column, rows, values } = *self;
         let dtype = column.dtype();
+        let mut pace = Pace::new(rows.look);
         for (place, to) in values.of_mut(buffer)?.chunks_exact_mut(dtype.size()).enumerate() {
+            pace.record(0)?;
             let missing = || Error::new(Kind::Internal, "a batch was asked for with slices of different lengths");
             let bits = column.bits(&rows, place).ok_or_else(missing)?.to_le_bytes();
             to.copy_from_slice(bits.get(..dtype.size()).unwrap_or_default());

@@ -6,8 +6,9 @@ use super::column::Column;
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
+use crate::read::gather::Pace;
 use crate::read::widen::Numeric;
-use crate::read::{Damage, Planned, Rows, Source};
+use crate::read::{Damage, Look, Planned, Rows, Source};
 
 /// Gathers one extra column.
 pub(super) struct ExtraSource {
@@ -36,36 +37,41 @@ impl Source for ExtraSource {
     }
 
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
-        let (column, rows) = (&*self.column, rows.rows);
+        let (column, rows, look) = (&*self.column, rows.rows, rows.look);
         match self.numeric {
             Some(numeric) => {
-                check_nulls(column, rows).map_err(|error| error.in_field(&self.name))?;
+                check_nulls(column, rows, look).map_err(|error| error.in_field(&self.name))?;
                 let values = spans.reserve(rows.len() as u64 * numeric.element.size() as u64)?;
-                Ok(Box::new(Numbers { column, rows, numeric, values }))
+                Ok(Box::new(Numbers { column, rows, numeric, values, look }))
             }
             None => {
-                let strings = strings(column, rows)?;
+                let strings = strings(column, rows, look)?;
                 let values = spans.reserve(strings.iter().map(length).sum())?;
                 let offsets = spans.reserve((rows.len() as u64 + 1) * 8)?;
                 let any_null = strings.iter().any(Option::is_none);
                 let valid = any_null.then(|| spans.reserve(rows.len() as u64)).transpose()?;
                 let text = column.kind() == ColumnType::String;
-                Ok(Box::new(Strings { text, strings, values, offsets, valid }))
+                Ok(Box::new(Strings { text, strings, values, offsets, valid, look }))
             }
         }
     }
 }
 
 /// An array has no place for nulls. The message counts them among `rows`.
-fn check_nulls(column: &Column, rows: &[u64]) -> Result<()> {
+fn check_nulls(column: &Column, rows: &[u64], look: Look) -> Result<()> {
     if column.null_count() == 0 {
         return Ok(());
     }
-    let mut nulls = rows.iter().filter(|row| column.is_null(**row as usize));
-    match nulls.next() {
-        None => Ok(()),
-        Some(first) => Err(null_error(1 + nulls.count() as u64, *first)),
+    let mut pace = Pace::new(look);
+    let (mut nulls, mut first) = (0, None);
+    for row in rows {
+        pace.record(0)?;
+        if column.is_null(*row as usize) {
+            nulls += 1;
+            first = first.or(Some(*row));
+        }
     }
+    first.map_or(Ok(()), |first| Err(null_error(nulls, first)))
 }
 
 /// The error for nulls where an array is asked for.
@@ -82,13 +88,16 @@ struct Numbers<'a> {
     rows: &'a [u64],
     numeric: Numeric,
     values: Span,
+    look: Look<'a>,
 }
 
 impl Planned for Numbers<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
-        let Self { column, rows, numeric: Numeric { element, widening }, values } = *self;
+        let Self { column, rows, numeric: Numeric { element, widening }, values, look } = *self;
         let place = values.of_mut(buffer)?;
+        let mut pace = Pace::new(look);
         for (to, row) in widening.stored_part(place).chunks_exact_mut(widening.stored().size()).zip(rows) {
+            pace.record(to.len())?;
             to.copy_from_slice(bytes(column, *row)?);
         }
         widening.widen(place);
@@ -103,13 +112,16 @@ struct Strings<'a> {
     values: Span,
     offsets: Span,
     valid: Option<Span>,
+    look: Look<'a>,
 }
 
 impl Planned for Strings<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
-        let Self { text, strings, values, offsets, valid } = *self;
+        let Self { text, strings, values, offsets, valid, look } = *self;
         let mut rest = values.of_mut(buffer)?;
+        let mut pace = Pace::new(look);
         for string in strings.iter().flatten() {
+            pace.record(string.len())?;
             let (to, after) = rest.split_at_mut_checked(string.len()).ok_or_else(broken)?;
             to.copy_from_slice(string);
             rest = after;
@@ -128,11 +140,13 @@ fn length(string: &Option<&[u8]>) -> u64 {
     string.map_or(0, |string| string.len() as u64)
 }
 
-fn strings<'a>(column: &'a Column, rows: &[u64]) -> Result<Vec<Option<&'a [u8]>>> {
+fn strings<'a>(column: &'a Column, rows: &[u64], look: Look) -> Result<Vec<Option<&'a [u8]>>> {
     let mut strings = Vec::new();
     let refused = |_| Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples");
     strings.try_reserve_exact(rows.len()).map_err(refused)?;
+    let mut pace = Pace::new(look);
     for row in rows {
+        pace.record(0)?;
         strings.push(if column.is_null(*row as usize) { None } else { Some(bytes(column, *row)?) });
     }
     Ok(strings)

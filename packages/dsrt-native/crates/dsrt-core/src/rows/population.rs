@@ -18,6 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::format::manifest::FieldEntry;
 use crate::format::names::is_column_name;
 use crate::lists::List;
+use crate::read::gather::Pace;
 use crate::read::{Cache, Id, Look, OnDamage, Rows, gather, gather_into};
 
 /// The extra columns, and the place of each by its name.
@@ -145,10 +146,12 @@ impl Population {
     }
 
     /// The samples of these rows.
-    fn row_ids(&self, rows: &[u64]) -> Result<List<Id>> {
+    fn row_ids(&self, rows: &[u64], look: Look) -> Result<List<Id>> {
         thread_local!(static IDS: Cell<Vec<Id>> = const { Cell::new(Vec::new()) });
         let mut ids = List::take(&IDS, rows.len())?;
+        let mut pace = Pace::new(look);
         for row in rows {
+            pace.record(0)?;
             ids.push(self.0.rows.id(*row)?);
         }
         Ok(ids)
@@ -219,7 +222,7 @@ impl Population {
         on_damage: OnDamage,
         look: Look,
     ) -> Result<()> {
-        let ids = self.row_ids(rows)?;
+        let ids = self.row_ids(rows, look)?;
         let valid = all_valid(rows.len())?;
         let all = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0, look };
         gather_into(projection.columns(), &all, outs, on_damage, THREADS)
@@ -236,7 +239,7 @@ impl Population {
         threads: usize,
         look: Look,
     ) -> Result<Batch> {
-        let ids = self.row_ids(places.rows)?;
+        let ids = self.row_ids(places.rows, look)?;
         let Places { rows, positions, valid, seed } = *places;
         let rows = Rows { ids: &ids, rows, positions, valid, seed, look };
         gather(projection.columns(), &rows, memory, on_damage, threads)

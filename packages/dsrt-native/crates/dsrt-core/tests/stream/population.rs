@@ -1,10 +1,16 @@
 //! Rows of caches, and their digests.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::support::*;
+use arrow_array::{ArrayRef, Int32Array, StringArray};
 use dsrt_core::batch::Heap;
-use dsrt_core::error::Kind;
+use dsrt_core::dtype::{ColumnType, DType};
+use dsrt_core::error::{Kind, Result};
 use dsrt_core::read::{Cache, Id, OnDamage};
 use dsrt_core::rows::{Population, Weights};
+use dsrt_core::write::Value;
 
 fn two() -> (Root, Vec<Cache>) {
     let root = Root::new();
@@ -116,4 +122,28 @@ fn the_same_cache_twice_is_refused_unless_it_is_empty() {
     assert!(error.to_string().matches("/a").count() == 2, "{error}");
     assert!(Population::new(vec![caches[1].clone(), caches[1].clone()], None, Weights::Stored, vec![]).is_ok());
     assert_eq!(Population::new(vec![], None, Weights::Stored, vec![]).err().unwrap().kind(), Kind::Value);
+}
+
+#[test]
+fn a_gather_looks_now_and_then_whatever_the_column() {
+    const LABEL: Metadata = ("label", ColumnType::Number(DType::Int32), |sample| Value::Int(i128::from(sample)));
+    const WORD: Metadata = ("word", ColumnType::String, |_| Value::Str("word"));
+    let root = Root::new();
+    let cache = root.cache("c", 0, 4, &[LABEL, WORD]);
+    let number: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3, 4]));
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c", "d"]));
+    let weights = Weights::Given(vec![1.0; 4]);
+    let all = Population::new(vec![cache], None, weights, vec![("n".into(), number), ("t".into(), text)]).unwrap();
+    let rows = vec![3u64; 20_000];
+    for name in ["x", "s", "label", "word", "n", "t", "weight", "_row", "_seed", "sample_id", "cache_id"] {
+        let looks = AtomicUsize::new(0);
+        let look = || -> Result<()> {
+            looks.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let projection = all.project(Some(&[name.into()]), false).unwrap();
+        all.gather_unless(&projection, &rows, &Heap, OnDamage::Raise, &look).unwrap();
+        // One in some 4,000 records, while the samples are found and while the column is filled.
+        assert!(looks.load(Ordering::Relaxed) >= 8, "{name}: {looks:?} looks");
+    }
 }

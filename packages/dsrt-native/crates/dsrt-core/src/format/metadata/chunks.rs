@@ -66,6 +66,11 @@ impl Chunks {
 
     /// Bytes of the file, proven. Outside of it is a breach of R042. Copied only where they were not read together.
     pub fn bytes(&self, extent: Extent) -> Result<Cow<'_, [u8]>> {
+        self.bytes_unless(extent, &|| Ok(()))
+    }
+
+    /// The same. `look` is called before each chunk that is read or proven; its error ends it.
+    pub fn bytes_unless(&self, extent: Extent, look: &dyn Fn() -> Result<()>) -> Result<Cow<'_, [u8]>> {
         let range = self.range(extent)?;
         if range.is_empty() {
             return Ok(Cow::Borrowed(&[]));
@@ -73,7 +78,7 @@ impl Chunks {
         let (first, last) = (extent.at / CHUNK, (extent.at + (extent.len - 1)) / CHUNK);
         match &self.content {
             Content::There { bytes, .. } => {
-                (first..=last).try_for_each(|chunk| self.prove(chunk))?;
+                (first..=last).try_for_each(|chunk| self.prove(chunk, look))?;
                 bytes.get(range).map(Cow::Borrowed).ok_or_else(outside)
             }
             Content::Read { whole, .. } => {
@@ -83,7 +88,7 @@ impl Chunks {
                 let part = |chunk: u64| {
                     let from = chunk * CHUNK;
                     let (start, end) = (extent.at.max(from) - from, (extent.at + extent.len - from).min(CHUNK));
-                    self.chunk(chunk)?.get(start as usize..end as usize).ok_or_else(outside)
+                    self.chunk(chunk, look)?.get(start as usize..end as usize).ok_or_else(outside)
                 };
                 if first == last {
                     return part(first).map(Cow::Borrowed);
@@ -120,7 +125,7 @@ impl Chunks {
     /// Proves the whole file. What has to be read for it is in one place afterwards.
     pub fn prove_all(&self) -> Result<()> {
         match &self.content {
-            Content::There { .. } => prove_each(0..self.digests.len(), |chunk| self.prove(chunk as u64)),
+            Content::There { .. } => prove_each(0..self.digests.len(), |chunk| self.prove(chunk as u64, &|| Ok(()))),
             Content::Read { read, whole, .. } => whole.get_or_try_init(|| self.read_all(read)).map(drop),
         }
     }
@@ -138,10 +143,11 @@ impl Chunks {
     }
 
     /// A chunk, read and proven if it was not yet.
-    fn chunk(&self, chunk: u64) -> Result<&[u8]> {
+    fn chunk(&self, chunk: u64, look: &dyn Fn() -> Result<()>) -> Result<&[u8]> {
         let Content::Read { read, chunks, .. } = &self.content else { return Err(outside()) };
         let slot = chunks.get(chunk as usize).ok_or_else(outside)?;
         let bytes = slot.get_or_try_init(|| {
+            look()?;
             let extent = self.extent(chunk);
             let mut bytes = memory(extent.len as usize)?;
             bytes.resize(extent.len as usize, 0);
@@ -153,10 +159,11 @@ impl Chunks {
     }
 
     /// Proves a chunk that is there, if it was not yet.
-    fn prove(&self, chunk: u64) -> Result<()> {
+    fn prove(&self, chunk: u64, look: &dyn Fn() -> Result<()>) -> Result<()> {
         let Content::There { bytes, proven } = &self.content else { return Err(outside()) };
         let flag = proven.get(chunk as usize).ok_or_else(outside)?;
         if !flag.load(Ordering::Acquire) {
+            look()?;
             self.compare(chunk, bytes.get(self.range(self.extent(chunk))?).ok_or_else(outside)?)?;
             flag.store(true, Ordering::Release);
         }
@@ -252,6 +259,23 @@ mod tests {
             assert_eq!(bytes(u64::MAX, 2), Err(Some(42)));
             assert_eq!(bytes(CHUNK + 1, 0), Ok(0));
             assert_eq!(chunks.prove_all().unwrap_err().rule_number(), Some(41));
+        }
+    }
+
+    #[test]
+    fn there_is_a_look_before_each_chunk_that_is_proven_and_its_error_ends_that() {
+        let (content, digests) = file(3 * CHUNK as usize);
+        for chunks in both(&content, &digests).0 {
+            let looks = std::cell::Cell::new(0);
+            let look = || {
+                looks.set(looks.get() + 1);
+                if looks.get() == 2 { Err(Error::new(Kind::State, "enough")) } else { Ok(()) }
+            };
+            let all = || chunks.bytes_unless(Extent { at: 0, len: 3 * CHUNK }, &look).map(|bytes| bytes.len());
+            assert_eq!((all().unwrap_err().kind(), looks.get()), (Kind::State, 2));
+            // The first was proven.
+            assert_eq!((all().unwrap() as u64, looks.get()), (3 * CHUNK, 4));
+            assert_eq!((all().unwrap() as u64, looks.get()), (3 * CHUNK, 4));
         }
     }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::cache::Cache;
-use super::gather::{Damage, Id, Planned, Rows, Source};
+use super::gather::{Damage, Id, Look, Planned, Rows, Source};
 use super::table::Table;
 use super::widen::Numeric;
 use crate::batch::Spans;
@@ -67,7 +67,7 @@ impl Source for MetadataSource {
 
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
         let tables = self.caches.iter().map(Cache::table).collect::<Result<_>>()?;
-        let column = Column { tables, source: self };
+        let column = Column { tables, source: self, look: rows.look };
         Ok(match self.kind {
             ColumnType::String => Box::new(string::Strings::plan(column, *rows, true, spans)?),
             ColumnType::Binary => Box::new(string::Strings::plan(column, *rows, false, spans)?),
@@ -80,6 +80,8 @@ impl Source for MetadataSource {
 struct Column<'a> {
     tables: Vec<Arc<Table>>,
     source: &'a MetadataSource,
+    /// Before each chunk that is proven.
+    look: Look<'a>,
 }
 
 /// One value: where it lies.
@@ -88,6 +90,7 @@ struct Cell<'a> {
     layout: &'a ColumnLayout,
     /// The row in its batch.
     row: u64,
+    look: Look<'a>,
 }
 
 impl Column<'_> {
@@ -95,8 +98,8 @@ impl Column<'_> {
         let number = id.cache as usize;
         let lost = || Error::new(Kind::Internal, "there is no cache of that number");
         let (table, column) = self.tables.get(number).zip(self.source.columns.get(number)).ok_or_else(lost)?;
-        let (layout, row) = table.locate(*column, id.sample)?;
-        Ok(Cell { table, layout, row })
+        let (layout, row) = table.locate(*column, id.sample, self.look)?;
+        Ok(Cell { table, layout, row, look: self.look })
     }
 
     /// Checks, after all values were taken, that no file was cut off meanwhile (R030).
@@ -121,7 +124,7 @@ impl Column<'_> {
 impl<'a> Cell<'a> {
     /// Bytes of the file, proven.
     fn bytes(&self, extent: Extent) -> Result<Cow<'a, [u8]>> {
-        self.table.chunks().bytes(extent)
+        self.table.chunks().bytes_unless(extent, self.look)
     }
 
     /// Bit `row` of a buffer of bits.

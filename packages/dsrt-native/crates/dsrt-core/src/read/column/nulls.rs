@@ -2,6 +2,7 @@
 
 use super::Cell;
 use crate::error::Result;
+use crate::read::gather::Look;
 use crate::read::table::Table;
 
 impl Table {
@@ -19,7 +20,8 @@ impl Table {
 
     /// Whether a value of a column is null. Only the chunk that says so is read.
     pub fn is_null(&self, column: usize, row: u64) -> Result<bool> {
-        let cell = self.locate(column, row).map(|(layout, row)| Cell { table: self, layout, row });
+        let look: Look = &|| Ok(());
+        let cell = self.locate(column, row, look).map(|(layout, row)| Cell { table: self, layout, row, look });
         let null = cell.and_then(|cell| cell.is_null());
         null.and_then(|null| self.check_whole().map(|()| null)).map_err(|error| self.place(error.at_sample(row)))
     }

@@ -1,6 +1,6 @@
 //! Numbers, truth values and times: one array, in which null has no place.
 
-use super::super::gather::{Damage, Id, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows};
 use super::Column;
 use crate::batch::{Layout, Span, Spans};
 use crate::dtype::DType;
@@ -60,7 +60,9 @@ impl Planned for Numbers<'_> {
         let Numeric { element, widening } = self.numeric;
         let values = self.values.of_mut(buffer)?;
         let outs = widening.stored_part(values).chunks_exact_mut(widening.stored().size());
+        let mut pace = Pace::new(self.rows.look);
         for (place, (id, out)) in self.rows.ids.iter().zip(outs).enumerate() {
+            pace.record(out.len())?;
             if !self.value(*id, out).map_err(|error| self.column.place(error, *id))? {
                 if nulls == 0 {
                     first = place;

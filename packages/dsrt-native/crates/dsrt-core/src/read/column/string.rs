@@ -1,6 +1,6 @@
 //! Text and binary: views followed one by one, the content packed.
 
-use super::super::gather::{Damage, Id, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows};
 use super::Column;
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
@@ -24,7 +24,9 @@ impl<'a> Strings<'a> {
         let mut views = Vec::new();
         views.try_reserve_exact(rows.len()).map_err(|_| too_large())?;
         let mut total = 0u64;
+        let mut pace = Pace::new(rows.look);
         for id in rows.ids {
+            pace.record(0)?;
             let view = view(&column, *id).map_err(|error| column.place(error, *id))?;
             total = total.checked_add(view.map_or(0, |view| view.content.len)).ok_or_else(too_large)?;
             views.push(view);
@@ -64,7 +66,9 @@ fn view(column: &Column, id: Id) -> Result<Option<View>> {
 impl Planned for Strings<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
         let mut rest = self.values.of_mut(buffer)?;
+        let mut pace = Pace::new(self.rows.look);
         for (view, id) in self.views.iter().zip(self.rows.ids) {
+            pace.record(view.map_or(0, |view| view.content.len as usize))?;
             if let Some(view) = view {
                 // It fits: the total was reserved.
                 let (out, after) = rest.split_at_mut_checked(view.content.len as usize).ok_or_else(lost)?;
