@@ -1,7 +1,7 @@
 //! Damaged records, threads that meet, and memory that is scarce.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use crate::support::*;
@@ -214,4 +214,70 @@ fn a_batch_that_the_memory_refuses_says_whose_it_is() {
     let one = refused(&[5]);
     assert_eq!(one.place().sample, Some(1));
     assert!(one.place().cache.as_deref().unwrap().ends_with("/b"), "{one}");
+}
+
+/// Memory full of ones. Who asks for it meets somebody, and goes on when they have met again.
+struct Met {
+    met: Barrier,
+    is_half_done: Arc<AtomicBool>,
+}
+
+/// Says at its end whether the batch was left in the middle.
+struct Ones {
+    inner: Box<dyn Buffer>,
+    is_half_done: Arc<AtomicBool>,
+}
+
+impl Allocator for Met {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        self.met.wait();
+        self.met.wait();
+        let mut inner = Heap.allocate(bytes)?;
+        inner.bytes_mut().fill(0xFF);
+        Ok(Box::new(Ones { inner, is_half_done: self.is_half_done.clone() }))
+    }
+}
+
+impl Buffer for Ones {
+    fn bytes(&self) -> &[u8] {
+        self.inner.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.inner.bytes_mut()
+    }
+}
+
+impl Drop for Ones {
+    fn drop(&mut self) {
+        // No batch ends like that.
+        self.is_half_done.store(self.inner.bytes().last() == Some(&0xFF), Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_loader_that_closes_gives_up_the_batch_that_a_worker_is_in() {
+    let (_root, all) = counting(10);
+    let is_half_done = Arc::new(AtomicBool::new(false));
+    let memory = Arc::new(Met { met: Barrier::new(2), is_half_done: is_half_done.clone() });
+    // Far more samples than there are between two looks.
+    let options =
+        Options { order: Some(Order::Sequential), fields: Some(vec!["x".into()]), threads: 1, ..options(100_000) };
+    let loader = Loader::new(all, options, memory.clone()).unwrap();
+    loader.set_topology(0, 1).unwrap();
+    let pass = Pass::steps(Some(1));
+    assert!(matches!(loader.next(&pass, Duration::ZERO).unwrap(), Next::Waiting));
+    // The worker has planned the batch, and goes on with it when the loader is closed and waits for it.
+    memory.met.wait();
+    let mut is_held = true;
+    let closed = loader.close_unless(&mut || {
+        if std::mem::take(&mut is_held) {
+            memory.met.wait();
+        }
+        Ok(())
+    });
+    closed.unwrap();
+    assert!(!is_held, "the worker was not waited for");
+    assert!(is_half_done.load(Ordering::SeqCst), "the whole batch was gathered");
+    assert_eq!(loader.position().unwrap(), 0);
 }
