@@ -1,10 +1,12 @@
 """Population: rows, weights, built-in columns, damage and digests over caches."""
 
 import copy
+import mmap
 import pickle
 import signal
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -234,18 +236,68 @@ def test_what_is_asked_for_in_turns_is_what_comes(write_cache):
         assert list(population.gather([0], ["_row", "x"])) == ["_row", "x"]
 
 
-@pytest.mark.parametrize("into", [False, True])
-def test_ctrl_c_ends_a_gather_in_the_middle(write_cache, into):
-    # A record that takes long to decode, so often that the signal comes long before the end.
-    letters = np.random.default_rng(0).choice(np.arange(16, dtype=np.uint8), 512, p=np.arange(1, 17) / 136)
-    fields = {"x": Dense("uint8", (512,), codec="zstd")}
+def long(write_cache, count):
+    """Return a population, rows of it that take long to decode, and zeros for their batch, which has none."""
+    random = np.random.default_rng(0)
+    letters = random.choice(np.arange(1, 17, dtype=np.uint8), 256, p=np.arange(1, 17) / 136)
+    fields = {"x": Dense("uint8", (256,), codec="zstd")}
     path = write_cache("long", fields=fields, samples=[{"x": letters}], metadata=None)
-    population = Population([Cache.open(path)])
-    rows = np.zeros(400_000, np.int64)
-    out = {"x": np.empty((len(rows), 512), np.uint8)} if into else None
-    pressed = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
-    pressed.start()
+    # Pages that nobody writes to cost nothing.
+    return Population([Cache.open(path)]), np.zeros(count, np.int64), mmap.mmap(-1, count * 256)
+
+
+def records(memory):
+    return np.frombuffer(memory, np.uint8).reshape(-1, 256)
+
+
+@pytest.mark.parametrize("into", ["arrays", "memory"])
+def test_ctrl_c_ends_a_gather_in_the_middle(write_cache, into):
+    population, rows, memory = long(write_cache, 1_000_000)
+    out = {"x": records(memory)} if into == "arrays" else lambda _: memory
+    over = threading.Event()
+
+    def press():
+        # Not before the first record is there.
+        while not over.wait(0.001):
+            if memory[0]:
+                signal.raise_signal(signal.SIGINT)
+                return
+
+    def gather():
+        try:
+            population.gather(rows, out=out)
+        finally:
+            over.set()
+            pressing.join()
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
     with pytest.raises(KeyboardInterrupt):
-        population.gather(rows, out=out)
-    pressed.join()
-    np.testing.assert_array_equal(population.gather([0])["x"][0], letters)
+        gather()
+    # Were the exception only raised once the gather has ended, the last records would be there, too.
+    assert memory[0]
+    assert not memory[-1]
+    (record,) = population.gather([0])["x"]
+    assert record.tobytes() == memory[:256]
+
+
+def test_a_gather_in_another_thread_goes_on_beside_one_that_keeps_the_gil(write_cache):
+    population, rows, memory = long(write_cache, 200_000)
+    out = {"x": records(memory)}
+    gathering = threading.Thread(target=population.gather, args=[rows], kwargs={"out": out})
+    interval = sys.getswitchinterval()
+    # From here on no thread is made to give up the GIL.
+    sys.setswitchinterval(1000)
+    try:
+        gathering.start()
+        while gathering.is_alive() and not memory[0]:
+            time.sleep(0.001)
+        # It has begun, and nothing here gives up the GIL. The end is for a gather that comes to none.
+        missing, end = 0, time.monotonic() + 60
+        while (missing := memory.find(b"\0", missing)) >= 0 and time.monotonic() < end:
+            pass
+    finally:
+        sys.setswitchinterval(interval)
+        gathering.join()
+    assert missing == -1
+    assert (records(memory) == population.gather([0])["x"]).all()

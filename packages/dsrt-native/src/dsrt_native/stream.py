@@ -224,8 +224,8 @@ class LoaderBase:
     def close(self) -> None:
         """End the running pass and the threads; position, epoch, state_dict and stats go on working.
 
-        It waits for the threads, each of which finishes its batch. A signal whose handler raises, as that of
-        Ctrl-C does, ends the wait: the threads then end on their own.
+        It waits for the threads, each of which soon gives up the batch it works on. A signal whose handler
+        raises, as that of Ctrl-C does, ends the wait: the threads then end on their own.
         """
         self._native.close()
 

@@ -1,7 +1,9 @@
 //! Errors of the core as Python exceptions, and the one way to call the core.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -40,12 +42,16 @@ pub fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResul
 pub type Look<'a> = dyn FnMut(&mut dyn FnMut(Python<'_>) -> PyResult<()>) -> dsrt_core::Result<()> + 'a;
 
 /// Runs `work` without the GIL. The function it is given is to be called now and then while it waits: it looks for
-/// signals, and its error ends the wait. What the handler of a signal raised is then raised here.
+/// signals, and its error ends the wait. What the handler of a signal raised is then raised here. In a thread where no
+/// handler runs it does nothing, and waits for no GIL.
 pub fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
 where
     F: Send + FnOnce(&mut dyn FnMut() -> dsrt_core::Result<()>) -> dsrt_core::Result<T>,
     T: Send,
 {
+    if !runs_handlers(py) {
+        return detached(py, || work(&mut || Ok(())));
+    }
     watched(py, |look| work(&mut || look(&mut |_| Ok(()))))
 }
 
@@ -60,7 +66,7 @@ where
     let done = py.detach(|| {
         caught(|| {
             work(&mut |also| {
-                Python::attach(|py| py.check_signals().and_then(|()| also(py))).map_err(|error| {
+                with_python(|py| py.check_signals().and_then(|()| also(py))).map_err(|error| {
                     raised = Some(error);
                     interrupted()
                 })
@@ -71,18 +77,50 @@ where
 }
 
 /// Runs `work` without the GIL, where the function it is given is called by many threads. That of the caller looks for
-/// signals now and then; what the handler of one raised ends the work on all of them, and is then raised here.
+/// signals now and then; what the handler of one raised ends the work on all of them, and is then raised here. Where no
+/// handler runs in that thread, the function does nothing.
 pub fn interruptible_on_all<T, F>(py: Python<'_>, work: F) -> PyResult<T>
 where
     F: Send + FnOnce(dsrt_core::read::Look<'_>) -> dsrt_core::Result<T>,
     T: Send,
 {
+    if !runs_handlers(py) {
+        return detached(py, || work(&|| Ok(())));
+    }
     let signals = Signals::default();
     let done = py.detach(|| caught(|| work(&|| signals.look())));
     settled(py, done, signals.raised.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The handlers of signals are called in the thread that made this, if they are Python's main thread.
+/// Whether the handlers of signals run in this thread, which is so in one only: Python's main thread.
+fn runs_handlers(py: Python<'_>) -> bool {
+    // What was found, and in which process. A fork makes the thread that forks the main one of the child.
+    thread_local!(static FOUND: Cell<Option<(bool, u32)>> = const { Cell::new(None) });
+    match FOUND.get() {
+        Some((true, _)) => true,
+        Some((false, id)) if id == process::id() => false,
+        _ => {
+            let found = may_set_handlers(py);
+            FOUND.set(Some((found, process::id())));
+            found
+        }
+    }
+}
+
+/// Asks Python itself, which knows it also where a program has started it in a thread that is not its first. Before it
+/// looks at the handler, which it would refuse for another reason, it refuses a thread in which none would run.
+fn may_set_handlers(py: Python<'_>) -> bool {
+    const SIGINT: i32 = 2;
+    let answer = py.import("_signal").and_then(|module| module.call_method1("signal", (SIGINT, py.None())));
+    !answer.is_err_and(|refusal| refusal.is_instance_of::<PyValueError>(py))
+}
+
+/// Does something with the GIL, unless the interpreter is going away: then no handlers run any more.
+fn with_python(work: impl FnOnce(Python<'_>) -> PyResult<()>) -> PyResult<()> {
+    Python::try_attach(work).unwrap_or(Ok(()))
+}
+
+/// The handlers of signals run in the thread that made this.
 struct Signals {
     thread: ThreadId,
     looked: Mutex<Instant>,
@@ -118,7 +156,7 @@ impl Signals {
         }
         *looked = Instant::now();
         drop(looked);
-        Python::attach(|py| py.check_signals()).map_err(|error| {
+        with_python(|py| py.check_signals()).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             self.is_interrupted.store(true, Ordering::Relaxed);
             interrupted()

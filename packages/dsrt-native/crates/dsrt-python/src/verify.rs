@@ -7,7 +7,7 @@ use dsrt_core::verify::{Level, Options, Part, Problem, Rate, verify as verify_ca
 use dsrt_core::{Error, Kind};
 use pyo3::prelude::*;
 
-use crate::error::{attached, watched};
+use crate::error::{attached, interruptible, watched};
 
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(50);
@@ -32,12 +32,15 @@ pub fn verify(
         let (level, part) = (Level::parse(level).ok_or_else(unknown)?, Part::new(part.0, part.1)?);
         Ok(Options { level, part, rate: rate.map(Rate::new).transpose()?, threads })
     })?;
-    let mut meter = progress.map(|tell| Meter { tell: tell.unbind(), due: Instant::now(), told: None });
-    let problems = watched(py, |look| {
-        verify_cache(&path, &options, &mut |done, total| {
-            look(&mut |py| meter.as_mut().map_or(Ok(()), |meter| meter.count(py, done, total)))
-        })
-    })?;
+    let problems = match progress {
+        None => interruptible(py, |look| verify_cache(&path, &options, &mut |_, _| look()))?,
+        Some(tell) => {
+            let mut meter = Meter { tell: tell.unbind(), due: Instant::now(), told: None };
+            watched(py, |look| {
+                verify_cache(&path, &options, &mut |done, total| look(&mut |py| meter.count(py, done, total)))
+            })?
+        }
+    };
     Ok(problems.into_iter().map(found).collect())
 }
 
