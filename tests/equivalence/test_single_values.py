@@ -87,6 +87,7 @@ STRINGS = [
     array.array("i", [1]),
     mmap.mmap(-1, 4),
     np.array([1, 2], np.uint8),
+    np.ma.array([1, 2], np.uint8, mask=[False, True]),
     np.zeros(4, np.uint8)[::2],
     np.zeros((2, 2), np.uint8),
     np.array(1, np.uint8),

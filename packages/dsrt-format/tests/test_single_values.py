@@ -221,3 +221,8 @@ def test_a_memoryview_that_was_released_is_no_bytes():
     view = memoryview(b"ab")
     view.release()
     assert bytes_of(view) is None
+
+
+def test_a_masked_array_is_no_bytes():
+    with pytest.raises(ValueError, match="masked"):
+        bytes_of(np.ma.array([1, 2], np.uint8, mask=[False, True]))

@@ -82,6 +82,7 @@ BAD = [
     ("data", np.zeros((2, 2), np.uint8), "tobytes"),
     ("data", np.zeros(2, np.int8), "tobytes"),
     ("data", np.zeros(4, np.uint8)[::2], "tobytes"),
+    ("data", np.ma.zeros(2, np.uint8), "masked"),
     ("text", b"xyz", "decode"),
     ("text", "\ud800", "surrogate"),
     ("text", None, "None"),

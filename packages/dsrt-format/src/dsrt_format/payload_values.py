@@ -9,7 +9,7 @@ from dsrt_format.columns import NUMBERS
 from dsrt_format.dtypes import name_of, numpy_dtype
 from dsrt_format.entries import Field
 from dsrt_format.fields import FieldSpec, shape_problem
-from dsrt_format.single_values import BYTES_WANTED, bytes_of, exact_number, number_of, shown
+from dsrt_format.single_values import BYTES_WANTED, bytes_of, exact_number, number_of, refuse_masked, shown
 
 __all__ = ["record_bytes", "record_value"]
 
@@ -90,8 +90,7 @@ def _number_bytes(dtype: str, number: bool | int | float) -> bytes:
 
 
 def _checked_array(dtype: str, value: Any) -> NDArray[Any]:
-    if isinstance(value, np.ma.MaskedArray):
-        raise ValueError("a masked array has values that are not there; call .filled(value) first")
+    refuse_masked(value)
     if not isinstance(value, np.ndarray | np.generic):
         try:
             # NumPy itself would take bytes for one string.

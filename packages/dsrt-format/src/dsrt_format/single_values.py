@@ -6,7 +6,7 @@ import numpy as np
 
 from dsrt_format.columns import NUMBERS
 
-__all__ = ["BYTES_WANTED", "bytes_of", "exact_number", "in_range", "number_of", "shown"]
+__all__ = ["BYTES_WANTED", "bytes_of", "exact_number", "in_range", "number_of", "refuse_masked", "shown"]
 
 BYTES_WANTED = (
     "bytes are bytes or a buffer of them on one axis, without gaps; "
@@ -83,9 +83,13 @@ def bytes_of(value: Any) -> bytes | None:
 
     A buffer is whatever has the buffer protocol, with elements of the format ``B`` or ``c``, on one axis,
     without gaps, so that it holds these bytes and nothing that would have to be made bytes first.
+
+    Raises:
+        ValueError: It is a masked array, whose mask would be lost.
     """
     if isinstance(value, bytes):
         return bytes(value)
+    refuse_masked(value)
     try:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
@@ -94,6 +98,12 @@ def bytes_of(value: Any) -> bytes | None:
         return None
     # Where nothing is there are no gaps, but a memoryview goes by its strides.
     return view.tobytes() if view.c_contiguous or not view.nbytes else None
+
+
+def refuse_masked(value: object) -> None:
+    """Raise ValueError for a masked array."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError("a masked array has values that are not there; call .filled(value) first")
 
 
 def shown(value: object) -> str:

@@ -140,6 +140,7 @@ fn byte_string<'py>(value: &Bound<'py, PyAny>) -> Judged<Held<'py>> {
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return Ok(Held::Bytes(bytes.clone()));
     }
+    refuse_masked(value)?;
     let refused = || {
         let given = type_name(value);
         let advice = "use .encode() of a str, .tobytes() of an array or memoryview";
@@ -224,14 +225,8 @@ pub fn array<'py>(
 
 fn as_array<'py>(name: &str, value: &Bound<'py, PyAny>) -> Judged<Bound<'py, PyAny>> {
     let py = value.py();
-    let ndarray = numpy_type(py, &NDARRAY, "ndarray")?;
-    if value.is_exact_instance(ndarray) {
-        return Ok(value.clone());
-    }
-    if value.is_instance(ndarray)? {
-        if value.is_instance(&py.import("numpy.ma")?.getattr("MaskedArray")?)? {
-            return Err("a masked array, and there is no place for masks; call .filled(value) first".to_owned().into());
-        }
+    if value.is_instance(numpy_type(py, &NDARRAY, "ndarray")?)? {
+        refuse_masked(value)?;
         return Ok(value.clone());
     }
     let numpy = py.import("numpy")?;
@@ -247,6 +242,19 @@ fn as_array<'py>(name: &str, value: &Bound<'py, PyAny>) -> Judged<Bound<'py, PyA
                 .into())
         }
     }
+}
+
+/// A masked array is one of NumPy's in all but its mask, which would be lost.
+fn refuse_masked(value: &Bound<'_, PyAny>) -> Judged<()> {
+    let py = value.py();
+    let ndarray = numpy_type(py, &NDARRAY, "ndarray")?;
+    if value.is_exact_instance(ndarray)
+        || !value.is_instance(ndarray)?
+        || !value.is_instance(&py.import("numpy.ma")?.getattr("MaskedArray")?)?
+    {
+        return Ok(());
+    }
+    Err("a masked array, and there is no place for masks; call .filled(value) first".to_owned().into())
 }
 
 fn wrong_dtype(name: &str, dtype: &Bound<'_, PyAny>, found: &Bound<'_, PyAny>) -> PyResult<String> {
