@@ -22,7 +22,7 @@ SHARED = 5 << 20
 """Bytes of a column: from 2 MiB on it is stored past the caches, from 4 MiB on threads share it."""
 
 WIDER = {"int64": 32, "float32": 16, "float64": 32}
-"""What integers are delivered as, too, and of how many bits they are at most: all of them come back unchanged."""
+"""What integers are delivered as, too, and of how many bits they are at most, so that they come back."""
 
 
 class Native:
@@ -66,7 +66,9 @@ class Native:
                 wide = {name: dtype for name, field in cache.fields.items() if _is_narrow(field, bits)}
                 with judge.attempt(f"gather as {dtype}"):
                     batch = cache.population.gather(every, wide)
-                    narrow = {name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()}
+                    narrow = {
+                        name: _narrow(values, cache.fields[name].dtype) for name, values in batch.items()
+                    }
                     judge_batch(narrow, every, known, judge, f"gather as {dtype}")
             rows = rows_without_nulls(known, len(cache))
             with judge.attempt("metadata"):

@@ -236,7 +236,8 @@ def test_a_cache_that_a_dead_rebuild_had_moved_away_stays_until_its_copy_is_whol
     shutil.copytree(old, target)
     for lost in ("fields/x/00001.shard", "metadata.arrow"):
         (target / lost).unlink()
-        with pytest.raises(CacheExistsError, match=rf"old is the old cache of .*{re.escape(lost)} is missing"):
+        said = rf"old is the old cache of .*{re.escape(lost)} is missing"
+        with pytest.raises(CacheExistsError, match=said):
             build(Numbers([3], fingerprint="b"), tmp_path, on_stale="rebuild")
         assert values(old) == [1, 2]
         shutil.copy(old / lost, target / lost)
