@@ -92,20 +92,20 @@ impl<'a> Dense<'a> {
     fn part(&self, part: Part, stores: Stores, damage: &Damage) -> Result<Found> {
         let Part { places, out: values } = part;
         let mut found = Found::new();
-        let mut finder = Finder::new(&self.readers);
-        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?;
-        let records = ahead(ids.iter().map(|id| finder.dense(*id, self.stride)));
+        let (mut asking, mut finder) = (Finder::new(&self.readers), Finder::new(&self.readers));
+        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?.iter();
+        let asked = ahead(ids.clone(), ids, |id| asking.dense(*id, self.stride).iter().for_each(finder::Found::ask));
         let mut pace = Pace::new(self.rows.look);
         let mut done = places.start;
-        for (place, record) in (places.start..).zip(records) {
+        for (place, id) in (places.start..).zip(asked) {
             if place < done {
                 continue;
             }
             let rest = values.get_mut((place - places.start) * self.width..).ok_or_else(lost)?;
             let (out, _) = rest.split_at_mut_checked(self.width).ok_or_else(lost)?;
             let stored = self.widening.stored_part(out);
-            let is_written = |record: finder::Found| !damage.is_damaged(place) && record.write(stored, stores);
-            if record.is_some_and(is_written) {
+            let record = finder.dense(*id, self.stride);
+            if record.is_some_and(|record| !damage.is_damaged(place) && record.write(stored, stores)) {
                 self.widening.widen(out);
                 pace.record(self.width)?;
             } else {

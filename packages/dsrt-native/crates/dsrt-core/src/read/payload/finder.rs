@@ -21,7 +21,6 @@ pub(super) struct Finder<'a> {
 }
 
 /// An open shard, and what holds for all records in it.
-#[derive(Clone, Copy)]
 struct Near<'a> {
     cache: u32,
     first: u64,
@@ -29,13 +28,6 @@ struct Near<'a> {
     shard: &'a Shard,
     reader: &'a FieldReader,
     field: &'a Field,
-}
-
-/// Where the index of a mapped shard tells of a record.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    near: Near<'a>,
-    ordinal: u64,
 }
 
 /// A sample in its shard, mapped or not.
@@ -66,7 +58,6 @@ impl Place<'_> {
 }
 
 /// A mapped record.
-#[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
     record: MappedRecord<'a>,
     reader: &'a FieldReader,
@@ -78,45 +69,59 @@ impl<'a> Finder<'a> {
         Self { readers, near: None }
     }
 
+    /// The shard of a sample, and what the sample is in it.
     #[inline]
-    fn find(&mut self, id: Id) -> Option<Entry<'a>> {
-        let near = self.near.filter(|near| near.cache == id.cache && (near.first..near.end).contains(&id.sample));
-        let near = match near {
-            Some(near) => near,
-            None => *self.near.insert(Near::new(self.readers.of(id).ok()?, id)?),
-        };
-        Some(Entry { near, ordinal: id.sample - near.first })
+    fn find(&mut self, id: Id) -> Option<(&Near<'a>, u64)> {
+        if !self.near.as_ref().is_some_and(|near| near.has(id)) {
+            self.near = Some(Near::new(self.readers.of(id).ok()?, id)?);
+        }
+        let near = self.near.as_ref()?;
+        Some((near, id.sample - near.first))
     }
 
     /// Finds the shard of a sample, and what the sample is in it.
     pub(super) fn place(&mut self, id: Id) -> Option<Place<'a>> {
-        let Entry { near: Near { cache, first, end, shard, reader, field }, ordinal } = self.find(id)?;
+        let (&Near { cache, first, end, shard, reader, field }, ordinal) = self.find(id)?;
         Some(Place { cache, first, end, shard, reader, field, ordinal })
     }
 
-    /// Finds a record of `stride` bytes, of a dense field, and asks for it.
+    /// Finds a record of `stride` bytes, of a dense field.
     #[inline]
     pub(super) fn dense(&mut self, id: Id, stride: usize) -> Option<Found<'a>> {
-        let entry = self.find(id)?;
-        let Entry { near: Near { shard, reader, field, .. }, ordinal } = entry;
-        if !field.is_fixed() {
-            return entry.found();
-        }
-        let record = shard.mapped_fixed(stride, ordinal)?;
-        record.ask();
+        let (&Near { shard, reader, field, .. }, ordinal) = self.find(id)?;
+        let record = match field.is_fixed() {
+            true => shard.mapped_fixed(stride, ordinal)?,
+            false => shard.mapped_indexed(field, ordinal)?,
+        };
         Some(Found { record, reader, field })
     }
 
-    /// Finds the entry of a record in an indexed shard, and asks for it.
+    /// Finds the record of an indexed shard by its entry (R032).
     #[inline]
-    pub(super) fn entry(&mut self, id: Id) -> Option<Entry<'a>> {
-        let entry = self.find(id)?;
-        entry.near.shard.ask_entry(entry.near.field, entry.ordinal);
-        Some(entry)
+    pub(super) fn indexed(&mut self, id: Id) -> Option<Found<'a>> {
+        let (&Near { shard, reader, field, .. }, ordinal) = self.find(id)?;
+        if field.is_fixed() {
+            return None;
+        }
+        let record = shard.mapped_indexed(field, ordinal)?;
+        Some(Found { record, reader, field })
+    }
+
+    /// Asks for the entry of a record in an indexed shard.
+    #[inline]
+    pub(super) fn ask_entry(&mut self, id: Id) {
+        if let Some((near, ordinal)) = self.find(id) {
+            near.shard.ask_entry(near.field, ordinal);
+        }
     }
 }
 
 impl<'a> Near<'a> {
+    #[inline]
+    fn has(&self, id: Id) -> bool {
+        self.cache == id.cache && (self.first..self.end).contains(&id.sample)
+    }
+
     fn new(reader: &'a FieldReader, id: Id) -> Option<Self> {
         let (number, ordinal) = reader.locate(id.sample).ok()?;
         let (first, end) = (id.sample - ordinal, id.sample + reader.left(id.sample).ok()?);
@@ -131,21 +136,13 @@ impl<'a> Near<'a> {
     }
 }
 
-impl<'a> Entry<'a> {
-    /// Finds the record of an indexed shard by its entry (R032), and asks for it.
-    #[inline]
-    pub(super) fn found(self) -> Option<Found<'a>> {
-        let Near { shard, reader, field, .. } = self.near;
-        if field.is_fixed() {
-            return None;
-        }
-        let record = shard.mapped_indexed(field, self.ordinal)?;
-        record.ask();
-        Some(Found { record, reader, field })
-    }
-}
-
 impl<'a> Found<'a> {
+    /// Asks for what is read of it first.
+    #[inline]
+    pub(super) fn ask(&self) {
+        self.record.ask();
+    }
+
     /// The shape as the index holds it.
     pub(super) fn shape(&self) -> &'a [u8] {
         self.record.shape()

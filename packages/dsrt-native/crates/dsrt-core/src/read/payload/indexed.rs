@@ -6,7 +6,7 @@ use super::super::field::FieldReader;
 use super::super::gather::{Damage, Id, Pace, Rows};
 use super::super::shard::Record;
 use super::ahead::ahead;
-use super::finder::Finder;
+use super::finder::{Finder, Found};
 use super::{Readers, dense, too_large};
 use crate::error::{Error, Kind, Result};
 use crate::field::FieldKind;
@@ -42,14 +42,16 @@ pub(super) fn plan(
     mut each: impl FnMut(&Item, &[u8]) -> Result<()>,
 ) -> Result<List<Item>> {
     let mut items = List::take(&ITEMS, rows.len())?;
-    let mut finder = Finder::new(readers);
-    let entries = ahead(rows.ids.iter().map(|id| finder.entry(*id)));
-    let records = ahead(entries.map(|entry| entry?.found()));
+    let [mut entries, mut records, mut finder] = [(); 3].map(|()| Finder::new(readers));
+    let ids = rows.ids.iter();
+    let entries = ahead(ids.clone(), ids.clone(), |id| entries.ask_entry(*id));
+    let asked = ahead(ids, entries, |id| records.indexed(*id).iter().for_each(Found::ask));
     let mut pace = Pace::new(rows.look);
-    for ((place, id), found) in rows.ids.iter().enumerate().zip(records) {
+    for (place, id) in asked.enumerate() {
         pace.record(0)?;
-        let believed = found.and_then(|found| Some((found, found.size().filter(|size| *size <= BELIEVED)?)));
-        let item = if let Some((found, size)) = believed {
+        let found = finder.indexed(*id);
+        let size = found.as_ref().and_then(Found::size).filter(|size| *size <= BELIEVED);
+        let item = if let (Some(found), Some(size)) = (found, size) {
             let item = Item { size, checked: None };
             each(&item, found.shape())?;
             item

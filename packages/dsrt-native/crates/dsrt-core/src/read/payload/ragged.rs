@@ -6,7 +6,7 @@ use super::super::gather::{Damage, Pace, Planned, Rows};
 use super::super::shard::axes as axes_of;
 use super::super::widen::Widening;
 use super::ahead::ahead;
-use super::finder::Finder;
+use super::finder::{self, Finder};
 use super::indexed::{self, Item};
 use super::share::{Found, Part, Shares};
 use super::{Readers, too_large};
@@ -73,16 +73,17 @@ impl<'a> Ragged<'a> {
     fn part(&self, part: Part, stores: Stores, damage: &Damage) -> Result<Found> {
         let Part { places, out: values } = part;
         let mut found = Found::new();
-        let mut finder = Finder::new(&self.readers);
-        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?;
+        let (mut asking, mut finder) = (Finder::new(&self.readers), Finder::new(&self.readers));
+        let ids = self.rows.ids.get(places.clone()).ok_or_else(lost)?.iter();
         let items = self.items.get(places.clone()).ok_or_else(lost)?;
         // The entries are near: they were read a moment ago.
-        let records = ahead(ids.iter().map(|id| finder.entry(*id)?.found()));
+        let asked = ahead(ids.clone(), ids, |id| asking.indexed(*id).iter().for_each(finder::Found::ask));
         let mut pace = Pace::new(self.rows.look);
         let mut rest = values;
-        for (place, ((item, id), record)) in (places.start..).zip(items.iter().zip(ids).zip(records)) {
+        for (place, (item, id)) in (places.start..).zip(items.iter().zip(asked)) {
             let (out, after) = rest.split_at_mut_checked(width(&self.widening, item)?).ok_or_else(lost)?;
             rest = after;
+            let record = finder.indexed(*id);
             if record.is_some() {
                 pace.record(out.len())?;
             } else {
