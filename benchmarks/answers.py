@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from benchmarks import table
 from benchmarks.peers import FIRST, MACHINE
 from benchmarks.record import Record
-from benchmarks.sweep import FAILED, UNMEASURED
+from benchmarks.sweep import UNMEASURED
 
 
 @dataclass
@@ -112,7 +112,7 @@ def rounds(asked: Asked, suite: str, case: str, work: str, peer: str = FIRST) ->
         if peer == MACHINE or UNMEASURED.match(found):
             raise NotRun(f"{suite} {case} with {table.name(peer)}: {found}")
         raise NoRival(found)
-    if isinstance(found, str) and not found.startswith(FAILED):
+    if isinstance(found, str) and not UNMEASURED.match(found):
         raise NotRun(found)
     if not found or isinstance(found, str):
         raise LookupError(f"{suite} {case}: there is no figure of {peer} for {work}: {found}")

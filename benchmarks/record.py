@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.peers import FIRST
 from benchmarks.suite import Figures, Results, Tried
-from benchmarks.sweep import FAILED
+from benchmarks.sweep import FAILED, UNMEASURED
 
 _TURNS = re.compile(r"(\d+) rounds, (\S+) s a figure")
 
@@ -82,8 +82,9 @@ class Record:
     def failures(self) -> dict[str, str]:
         """Everything that went wrong, by where: what a system says it cannot do is none of it.
 
-        The first of all systems is to be in every case that it is asked for. A setting of another system that
-        fails is told where settings are, and that is all: there are others.
+        The first of all systems is to be in every case that it is asked for, and to have a figure of all that
+        it can. A setting of another system that fails is told where settings are, and that is all: there are
+        others.
         """
         found = {
             f"{suite} {case} {peer}": _absence(peer, reason)
@@ -92,7 +93,7 @@ class Record:
             for peer, reason in absent.items()
         }
         found |= {
-            f"{suite} {case} {work} {peer}": figure
+            f"{suite} {case} {work} {peer}": _failure(peer, figure)
             for suite, results in self.results.items()
             for case, figures in results.items()
             for work, systems in figures.items()
@@ -110,6 +111,10 @@ class Record:
             if isinstance(rate, str)
         }
         return {place: reason for place, reason in found.items() if reason.startswith(FAILED)}
+
+
+def _failure(peer: str, figure: str) -> str:
+    return _absence(peer, figure) if UNMEASURED.match(figure) else figure
 
 
 def _absence(peer: str, reason: str) -> str:

@@ -49,9 +49,36 @@ def tried(
     The best two are tried again, for longer, where it is not plain which of them it is; that rate counts.
     With 0 seconds `rate` takes the time that its work takes, and each is tried once.
     """
-    found = [(setting, _attempt(partial(rate, setting, seconds))) for setting in choices]
-    if not seconds:
-        return found
+    found = _once(choices, rate, seconds)
+    return _again(found, rate, seconds) if seconds else found
+
+
+def tried_by_steps(
+    ways: Sequence[Setting],
+    configs: Sequence[Setting],
+    rate: Callable[[Setting, float], float],
+    seconds: float,
+) -> list[tuple[Setting, float | str]]:
+    """Every config on the first of the ways to store and open, and the fastest of them on the others.
+
+    As in `tried`, the best two of all of them are tried again.
+    """
+    found = _once([ways[0] | config for config in configs], rate, seconds)
+    fastest = best(found)
+    if not isinstance(fastest, str):
+        found += _once([fastest | way for way in ways[1:]], rate, seconds)
+    return _again(found, rate, seconds)
+
+
+def _once(
+    choices: Iterable[Setting], rate: Callable[[Setting, float], float], seconds: float
+) -> list[tuple[Setting, float | str]]:
+    return [(setting, _attempt(partial(rate, setting, seconds))) for setting in choices]
+
+
+def _again(
+    found: list[tuple[Setting, float | str]], rate: Callable[[Setting, float], float], seconds: float
+) -> list[tuple[Setting, float | str]]:
     rates = sorted((rate for _, rate in found if not isinstance(rate, str)), reverse=True)
     least = rates[1] if len(rates) > 1 and rates[1] >= CLOSE * rates[0] else float("inf")
     return [
@@ -60,20 +87,6 @@ def tried(
         else (setting, _attempt(partial(rate, setting, LONGER * seconds)))
         for setting, first in found
     ]
-
-
-def tried_by_steps(
-    ways: Sequence[Setting],
-    configs: Sequence[Setting],
-    rate: Callable[[Setting, float], float],
-    seconds: float = 0,
-) -> list[tuple[Setting, float | str]]:
-    """Every config on the first of the ways to store and open, and the fastest of them on the others."""
-    found = tried([ways[0] | config for config in configs], rate, seconds)
-    fastest = best(found)
-    if isinstance(fastest, str):
-        return found
-    return found + tried([fastest | way for way in ways[1:]], rate, seconds)
 
 
 def _attempt(rate: Callable[[], float]) -> float | str:

@@ -58,12 +58,27 @@ def test_the_fastest_setting_on_the_first_layout_is_tried_on_the_others() -> Non
     def rate(setting: Setting, _: float) -> float:
         return float(100 * setting["layout"]["mib"] + 10 * setting["loop"]["threads"])
 
-    found = sweep.tried_by_steps(ways, [A, B, C], rate)
+    found = sweep.tried_by_steps(ways, [A, B, C], rate, 1)
     assert [setting for setting, _ in found] == [
         *(ways[0] | each for each in (A, B, C)),
         *(each | C for each in ways[1:]),
     ]
     assert sweep.best(found) == ways[2] | C
+
+
+def test_the_two_best_of_all_steps_are_tried_again_together() -> None:
+    ways: list[Setting] = [{"layout": {"mib": mib}} for mib in (1, 2)]
+    asked: list[tuple[Setting, float]] = []
+
+    def rate(setting: Setting, seconds: float) -> float:
+        asked.append((setting, seconds))
+        # For longer, the other layout turns out to be the slower one.
+        return 10.0 if setting["loop"] == C["loop"] and (setting["layout"]["mib"], seconds) != (2, 2) else 9.0
+
+    found = sweep.tried_by_steps(ways, [A, C], rate, 1)
+    first, second = ways[0] | C, ways[1] | C
+    assert asked == [(ways[0] | A, 1), (first, 1), (second, 1), (first, 2), (second, 2)]
+    assert sweep.best(found) == first
 
 
 def test_a_failure_is_the_reason_before_what_a_setting_cannot() -> None:

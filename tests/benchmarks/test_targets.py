@@ -93,7 +93,7 @@ def test_checksums_are_a_percentage_of_each_turn(
     assert engine.mark(engine.checksums(verified, unverified)) == mark
 
 
-@pytest.mark.parametrize("ours", ["failed: it broke", None])
+@pytest.mark.parametrize("ours", ["failed: it broke", "not within 60 s", None])
 def test_a_figure_of_ours_that_should_be_there_and_is_not_is_no_answer(ours: str | None) -> None:
     figures: dict[str, dict[str, list[float] | str]] = {"gather": {"loaderx": [1.0]}}
     if ours:
@@ -114,10 +114,17 @@ def test_failures_are_what_no_system_says_of_itself() -> None:
     assert found.failures() == {"read images loop loaderx": "failed: it broke"}
 
 
+def test_what_took_the_first_too_long_is_a_failure_and_what_another_is_none() -> None:
+    late = "not within 60 s"
+    found = record({"gather": {"dsrt": late, "loaderx": late}})
+    assert found.failures() == {"read images gather dsrt": f"failed: {late}"}
+
+
 def test_what_the_machine_lacks_for_a_figure_of_ours_is_no_failure_but_said() -> None:
     found = record({"allocations": {"dsrt": "no C compiler: cc"}})
     answer = Target("", 0, {"": own("read", "images", "allocations")}, at_most=True).answer(found)
     assert (answer.state, answer.figure) == ("not run", "no C compiler: cc")
+    assert found.failures() == {}
 
 
 @pytest.mark.parametrize(
