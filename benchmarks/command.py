@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 
 from benchmarks.peers import ALL, QUICK
+from benchmarks.store import workload_of
+from benchmarks.suite import Suite
 from benchmarks.suites import SUITES
 
 ROUNDS, SECONDS = 5, 1.0
@@ -46,9 +48,12 @@ class Plan:
 
 def plan(arguments: list[str]) -> Plan:
     """What the arguments ask for; the process and its children keep to the cores that they name."""
-    known = dict.fromkeys([*SUITES, *(case for suite in SUITES.values() for case in suite.CASES)])
+    named = (name for suite in SUITES.values() for case in suite.CASES for name in _names(suite, case))
+    known = dict.fromkeys([*SUITES, *named])
     parser = argparse.ArgumentParser(prog="nox -s bench --", description="DSRT beside its peers.")
-    parser.add_argument("name", nargs="*", help=f"`full`, or only these suites and cases: {', '.join(known)}")
+    parser.add_argument(
+        "name", nargs="*", help=f"`full`, or only these suites, workloads and cases: {', '.join(known)}"
+    )
     parser.add_argument("--smoke", action="store_true", help="tiny data, one round: does it run? no figures")
     parser.add_argument("--rounds", type=int, help="turns of every system (3, in a full run 5)")
     parser.add_argument("--seconds", type=float, help="of each figure of a turn (0.3, in a full run 1)")
@@ -97,7 +102,10 @@ def plan(arguments: list[str]) -> Plan:
 
 
 def chosen(names: list[str], full: bool, smoke: bool) -> dict[str, list[str]]:
-    """Cases by suite; names are of suites, with all of their cases, of cases, in all suites, or of both."""
+    """Cases by suite; names are of suites, with all of their cases, or of what is in all suites, or of both.
+
+    The latter is a case, or a workload: every case that is made of it.
+    """
     suites = [name for name in SUITES if name in names] or list(SUITES)
     asked = set(names) - set(SUITES)
     found: dict[str, list[str]] = {}
@@ -105,12 +113,17 @@ def chosen(names: list[str], full: bool, smoke: bool) -> dict[str, list[str]]:
         suite = SUITES[name]
         cases = list(suite.CASES)
         if asked:
-            cases = [case for case in cases if case in asked]
+            cases = [case for case in cases if not asked.isdisjoint(_names(suite, case))]
         elif not names and (smoke or not full):
             cases = list(suite.SMOKE if smoke else suite.QUICK)
         if cases:
             found[name] = cases
     return found
+
+
+def _names(suite: Suite, case: str) -> tuple[str, ...]:
+    workload = workload_of(suite.CASES[case])
+    return (case, workload.name) if workload else (case,)
 
 
 def refuse_debug_build() -> None:

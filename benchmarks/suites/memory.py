@@ -17,7 +17,7 @@ from benchmarks.workloads.table import TABLE, metadata, rows
 PEERS = SYSTEMS
 STORES = False
 MOST_ROUNDS = 1
-CASES = {f"{count:,}-rows": count for count in (10_000, 100_000, 1_000_000)}
+CASES = {f"{count:,}-rows": replace(TABLE, samples=count) for count in (10_000, 100_000, 1_000_000)}
 QUICK = ("10,000-rows",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("10,000-rows",)
@@ -27,8 +27,8 @@ _CHECKED_ROWS = 1024
 
 
 def _workload(case: str, smoke: bool) -> Workload:
-    samples = CASES[case] // (SMOKE_SHARE if smoke else 1)
-    return replace(TABLE, samples=samples)
+    workload = CASES[case]
+    return replace(workload, samples=workload.samples // SMOKE_SHARE) if smoke else workload
 
 
 def prepare(job: Job) -> Tried:

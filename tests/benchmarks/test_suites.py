@@ -33,6 +33,19 @@ def test_a_name_is_a_suite_or_a_workload() -> None:
     assert all(cases == ["tokens-zstd"] for cases in found.values())
 
 
+@pytest.mark.parametrize(
+    ("workload", "cases"),
+    [
+        ("photographs", {"train": ["gpu", "cpu"], "transform": ["numba"], "workers": ["photographs"]}),
+        ("blocks", {"transform": ["python"], "read": ["blocks"]}),
+        ("tiny", {"size": list(SUITES["size"].CASES), "overhead": ["batch-1"]}),
+        ("table", {"memory": list(SUITES["memory"].CASES)}),
+    ],
+)
+def test_a_workload_is_every_case_that_is_made_of_it(workload: str, cases: dict[str, list[str]]) -> None:
+    assert plan([workload]).cases.items() >= cases.items()
+
+
 def test_a_suite_and_a_case_are_that_case_of_that_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(["read", "tokens"]).cases == {"read": ["tokens"]}
     with pytest.raises(SystemExit):
