@@ -1,3 +1,6 @@
+import os
+import pty
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,3 +70,28 @@ def module(tmp_path, monkeypatch):
     yield write_module
     for name in written:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def on_terminal():
+    """Runs Python with a terminal as standard error, or as another stream; returns what it wrote there."""
+
+    def run(*words, stream="stderr", **options):
+        ours, theirs = pty.openpty()
+        streams = {"stdout": subprocess.DEVNULL} | options | {stream: theirs}
+        process = subprocess.Popen([sys.executable, *map(str, words)], **streams)
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not piece:
+                break
+            written += piece
+        os.close(ours)
+        assert process.wait() == 0, written
+        return written.decode()
+
+    return run

@@ -1,3 +1,4 @@
+import builtins
 import subprocess
 import sys
 import warnings
@@ -99,13 +100,16 @@ def test_a_stale_cache_is_refused_and_replaced_or_taken_when_told(dsrt, module):
         ("sources_e:Pionts", "has no 'Pionts'; sources there: Points, points"),
         ("sources_e:needs", "cannot be called without arguments"),
         ("sources_e:number", "is no source but int: it has no name and fields and metadata"),
+        ("sources_e:number.x", "has no 'number.x'; nothing there has a name, fields and metadata"),
+        ("builtins:dict", "cannot be called without arguments"),
     ],
 )
 def test_words_that_name_no_source_are_refused_and_leave_nothing(dsrt, module, tmp_path, words, said):
     module("sources_e", SOURCE)
     result = dsrt("build", words, "-o", "caches")
     assert result.exit_code == 2
-    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert result.stderr.startswith("error: ")
+    assert said in result.stderr
     assert not (tmp_path / "caches").exists()
 
 
@@ -140,6 +144,57 @@ def test_an_error_in_the_code_of_a_source_keeps_its_traceback(module, tmp_path, 
     assert error in done.stderr
     assert "while building 'points' from sources_f.Points" in done.stderr
     assert not (tmp_path / "caches" / "points").exists()
+
+
+EXCEPTIONS = sorted(
+    (kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)),
+    key=lambda kind: kind.__name__,
+)
+ARGUMENTS = {
+    "UnicodeDecodeError": "'utf-8', b'x', 0, 1, 'why'",
+    "UnicodeEncodeError": "'utf-8', 'x', 0, 1, 'why'",
+    "UnicodeTranslateError": "'x', 0, 1, 'why'",
+    "BaseExceptionGroup": "'why', [KeyboardInterrupt()]",
+    "ExceptionGroup": "'why', [ValueError()]",
+}
+RAISED = [
+    f"{kind.__name__}({ARGUMENTS.get(kind.__name__, '')})"
+    for kind in EXCEPTIONS
+    if kind not in (SystemExit, KeyboardInterrupt)
+]
+# Those by which the library of the command line itself ends.
+RAISED += [f"typer.{words}" for words in ("Exit(0)", "Abort()", "BadParameter('no')")]
+
+
+@pytest.mark.parametrize("raised", RAISED)
+def test_whatever_a_source_raises_keeps_its_traceback_and_ends_with_2(dsrt, module, raised):
+    raising = SOURCE.replace('"label": i}', '"label": i if i < 2 else stop()}')
+    module("sources_b3", f"import typer\n{raising}\ndef stop():\n    raise {raised}\n")
+    result = dsrt("build", "sources_b3:Points", "-o", "caches")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Traceback" in result.stderr
+    assert "sources_b3.py" in result.stderr
+    assert raised.partition("(")[0] in result.stderr
+    assert "none of 2 samples is kept" in result.stderr
+    assert not Path("caches/points").exists()
+
+
+@pytest.mark.parametrize("raised", ["EOFError()", "typer.Exit(0)"])
+def test_whatever_a_source_raises_in_a_worker_ends_with_2(dsrt, module, raised):
+    raising = SOURCE.replace('"label": i}', '"label": i if i < 2 else stop()}')
+    module("sources_c3", f"import typer\n{raising}\ndef stop():\n    raise {raised}\n")
+    result = dsrt("build", "sources_c3:Points", "-o", "caches", "--workers", 2)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "sources_c3.py" in result.stderr
+
+
+def test_a_traceback_shows_code_as_it_is(dsrt, module):
+    raising = SOURCE.replace('"label": i}', '"label": i if i < 2 else stop(workers=2, resume=True)}')
+    raised = "raise __import__('dsrt_format').DsrtError('no, workers=3 in /data/workers=4/x')"
+    module("sources_d3", f"{raising}\ndef stop(**options):\n    {raised}\n")
+    result = dsrt("build", "sources_d3:Points", "-o", "caches", "--workers", 2)
+    assert result.stderr.startswith("error: no, --workers 3 in /data/workers=4/x\n")
+    assert "stop(workers=2, resume=True)" in result.stderr
 
 
 def test_a_file_that_is_missing_when_a_source_is_imported_or_made_keeps_its_traceback(dsrt, module):
@@ -216,6 +271,27 @@ def test_a_source_that_ends_the_program_is_a_failure_whatever_code_it_asks_for(d
     assert not Path("caches/points").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [
+        (f"import sys\n{SOURCE}\nsys.exit(0)\n", "Points"),
+        (f"import sys\n{SOURCE}".replace("return Points(7)", "sys.exit(0)"), "many"),
+        (
+            f"import sys\n{SOURCE}".replace(
+                'name = "points"', "@property\n    def name(self):\n        sys.exit(0)"
+            ),
+            "Points",
+        ),
+    ],
+    ids=["imported", "made", "asked for its name"],
+)
+def test_a_source_that_ends_the_program_before_the_first_sample_is_a_failure(dsrt, module, text, attribute):
+    module("sources_e3", text)
+    result = dsrt("build", f"sources_e3:{attribute}", "-o", "caches")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"error: sources_e3:{attribute} ended the program by sys.exit(0)\n"
+
+
 def test_ctrl_c_says_what_is_kept(dsrt, module):
     stopped = SOURCE.replace('"label": i}', '"label": i if i < 2 else stop()}')
     small = stopped.replace('fingerprint = "one"', 'fingerprint = "one"\n    samples_per_shard = 1')
@@ -227,8 +303,10 @@ def test_ctrl_c_says_what_is_kept(dsrt, module):
 
 def test_a_missing_import_of_a_source_is_not_taken_for_a_missing_module(dsrt, module):
     module("sources_g", "import surely_not_installed")
-    with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):
-        dsrt("build", "sources_g:Points", "-o", "caches")
+    result = dsrt("build", "sources_g:Points", "-o", "caches")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Traceback")
+    assert "ModuleNotFoundError: No module named 'surely_not_installed'" in result.stderr
 
 
 def test_workers_and_threads_give_the_same_cache(dsrt, module, tmp_path):
@@ -255,9 +333,7 @@ def test_workers_need_a_source_with_random_access(dsrt, module, tmp_path):
     module("sources_r", SOURCE.replace("__getitem__", "from_number"))
     result = dsrt("build", "sources_r:Points", "-o", "caches", "--workers", 2)
     assert result.exit_code == 2
-    assert "sources_r:Points has no __getitem__ and __len__" in " ".join(
-        result.stderr.replace("│", " ").split()
-    )
+    assert "sources_r:Points has no __getitem__ and __len__" in result.stderr
     assert not (tmp_path / "caches").exists()
 
 

@@ -1,5 +1,4 @@
 import os
-import pty
 import subprocess
 import sys
 
@@ -35,33 +34,15 @@ def test_progress_shows_nothing_where_standard_error_is_no_terminal(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def on_terminal(code):
-    """Run Python code with a terminal as standard error; return what it wrote there."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, stdout=subprocess.DEVNULL)
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    assert process.wait() == 0, written
-    return written.decode()
-
-
-def test_on_a_terminal_what_takes_long_shows_a_bar_with_rate_and_time_left():
+def test_on_a_terminal_what_takes_long_shows_a_bar_with_rate_and_time_left(on_terminal):
     text = on_terminal(
+        "-c",
         "import time\n"
         "from dsrt_cli.terminal import progress\n"
         "with progress('building pets', delay=0.1) as report:\n"
         "    for i in range(8):\n"
         "        time.sleep(0.1)\n"
-        "        report(500 + i, 1000, rate=8.0, seconds_left=62 - i / 8)\n"
+        "        report(500 + i, 1000, rate=8.0, seconds_left=62 - i / 8)\n",
     )
     assert "building pets" in text
     assert "507/1000" in text
@@ -69,19 +50,47 @@ def test_on_a_terminal_what_takes_long_shows_a_bar_with_rate_and_time_left():
     assert "0:01:01" in text
 
 
-def test_on_a_terminal_bytes_show_their_rate_too():
+def test_on_a_terminal_bytes_show_their_rate_too(on_terminal):
     text = on_terminal(
+        "-c",
         "import time\n"
         "from dsrt_cli.terminal import progress\n"
         "with progress('verifying', of_bytes=True, delay=0) as report:\n"
         "    for i in range(8):\n"
         "        time.sleep(0.1)\n"
-        "        report(i << 20, 10 << 20)\n"
+        "        report(i << 20, 10 << 20)\n",
     )
     assert "/10.0 MiB" in text
     assert "MB/s" in text or "MiB/s" in text
 
 
-def test_on_a_terminal_what_is_quick_shows_nothing():
+def test_on_a_terminal_what_is_quick_shows_nothing(on_terminal):
     code = "from dsrt_cli.terminal import progress\nwith progress('quick') as report:\n    report(1, 1)\n"
-    assert on_terminal(code) == ""
+    assert on_terminal("-c", code) == ""
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_no_variable_of_the_environment_puts_bars_into_logs(variable):
+    code = (
+        "from dsrt_cli.terminal import progress\n"
+        "with progress('working', delay=0) as report:\n"
+        "    report(1, 2)\n"
+    )
+    environment = os.environ | {variable: "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_what_is_printed_beside_a_bar_stays_on_standard_output(on_terminal, tmp_path):
+    code = (
+        "import time\n"
+        "from dsrt_cli.terminal import progress\n"
+        "with progress('working', delay=0) as report:\n"
+        "    time.sleep(0.3)\n"
+        "    print('printed')\n"
+    )
+    with open(tmp_path / "printed.txt", "wb") as file:
+        text = on_terminal("-c", code, stdout=file)
+    assert (tmp_path / "printed.txt").read_text() == "printed\n"
+    assert "working" in text
+    assert "printed" not in text

@@ -58,7 +58,7 @@ def _module(name: str) -> Any:
 def _called(found: Any, words: str) -> Any:
     try:
         inspect.signature(found).bind()
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of C code that has no signature
         raise _bad(
             f"{words} cannot be called without arguments ({error}); write a function that needs none and "
             "returns the source"
@@ -71,7 +71,9 @@ def _is_source(found: Any) -> bool:
 
 
 def _what_there_is(holder: Any) -> str:
-    names = [name for name, value in vars(holder).items() if not name.startswith("_") and _is_source(value)]
+    # What has slots, or is written in C, may have no __dict__.
+    held = getattr(holder, "__dict__", {}).items()
+    names = [name for name, value in held if not name.startswith("_") and _is_source(value)]
     return f"sources there: {', '.join(names)}" if names else "nothing there has a name, fields and metadata"
 
 

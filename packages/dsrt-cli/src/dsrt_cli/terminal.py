@@ -1,11 +1,14 @@
 """What people see: consoles, sizes, a bar for what takes long, one way to fail."""
 
+import errno
+import os
 import sys
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TextIO
 
 import typer
 from rich.console import Console
@@ -22,7 +25,20 @@ from rich.progress import (
 )
 from rich.text import Text
 
-__all__ = ["Report", "fail", "one_line", "output", "printable", "progress", "size", "with_notes"]
+__all__ = [
+    "Report",
+    "fail",
+    "fail_with_traceback",
+    "is_terminal",
+    "messages",
+    "one_line",
+    "output",
+    "printable",
+    "progress",
+    "silence",
+    "size",
+    "with_notes",
+]
 
 
 class Report(Protocol):
@@ -37,15 +53,29 @@ class Report(Protocol):
         """
 
 
-_WIDE = 10_000
+_WIDE = 1_000_000
+
+
+class _Console(Console):
+    """One whose reader may go; Rich itself would end the program with 1, which says that damage was found."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether people look at a standard stream, whatever the environment says of colours.
+
+    Args:
+        stream: None where whoever started this closed it: then nobody looks, and the exit code says all.
+    """
+    return stream is not None and stream.isatty()
 
 
 def output() -> Console:
     """Standard output: as wide as the terminal; in a pipe or file, lines are as long as they have to be."""
-    # None where whoever started this closed it: then nobody reads, and the exit code says all.
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = None if is_terminal else _WIDE
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+    width = None if is_terminal(sys.stdout) else _WIDE
+    return _Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def printable(text: str) -> str:
@@ -78,12 +108,37 @@ def size(count: int) -> str:
     return f"{amount / 1024:,.1f} TiB"
 
 
-def with_notes(error: BaseException) -> str:
-    """What an error says, with its notes: which sample it was, and what is kept."""
+def with_notes(error: BaseException, said: Callable[[str], str] = str) -> str:
+    """What an error says, with its notes: which sample it was, and what is kept.
+
+    Args:
+        error: The error.
+        said: Says its message and its notes in other words, but for notes of several lines: what a traceback
+            of a worker process shows is code.
+    """
     words = str(error) or (
         "the memory is too small" if isinstance(error, MemoryError) else type(error).__name__
     )
-    return "\n".join([words, *getattr(error, "__notes__", [])])
+    notes = (note if "\n" in note else said(note) for note in getattr(error, "__notes__", []))
+    return "\n".join([said(words), *notes])
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is still to be written to a standard stream go nowhere; Python would complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def messages() -> Iterator[None]:
+    """Say something on standard error; if that is full or its reader has gone, only the exit code speaks."""
+    try:
+        yield
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
 
 
 def fail(message: str, *, code: int = 2) -> NoReturn:
@@ -92,9 +147,24 @@ def fail(message: str, *, code: int = 2) -> NoReturn:
     Raises:
         typer.Exit: Always.
     """
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), printable(message)))
+    console = _Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    with messages():
+        console.print(Text.assemble(("error: ", "bold red"), printable(message)))
     raise typer.Exit(code)
+
+
+def fail_with_traceback() -> NoReturn:
+    """Print the traceback of the exception that is being handled, and end with exit code 2.
+
+    Python itself would end with 1, which says that damage was found.
+
+    Raises:
+        typer.Exit: Always.
+    """
+    if sys.stderr is not None:
+        with messages():
+            traceback.print_exc()
+    raise typer.Exit(2)
 
 
 @contextmanager
@@ -111,13 +181,16 @@ def progress(label: str, *, of_bytes: bool = False, delay: float = 1.0) -> Itera
     Yields:
         The function to report to.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not is_terminal(sys.stderr):
         yield lambda done, total, rate=None, seconds_left=None: None
         return
     counts = _BYTES if of_bytes else _SAMPLES
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts)
-    bar = Progress(*columns, console=console, transient=True)
+    # What the code of a source prints goes where it would go without a bar, but for a terminal, where it
+    # would be in the bar's way.
+    bar = Progress(
+        *columns, console=_Console(stderr=True), transient=True, redirect_stdout=is_terminal(sys.stdout)
+    )
     task = bar.add_task(printable(label), total=None, rate=None, left=None)
     # By the clock and not by the reports: the first of them may take long, too.
     timer = threading.Timer(delay, bar.start)
