@@ -1,7 +1,10 @@
 import json
+import re
 
+import polars as pl
 import pytest
 
+import dsrt_cli.query
 from dsrt_format import Dense
 from dsrt_format.reference import write
 
@@ -29,14 +32,42 @@ def test_people_see_a_table_with_types(dsrt, cache):
     assert lines[2:4] == [["0", "3"], ["1", "2"]]
 
 
-def test_a_table_is_cut_to_the_terminal_and_says_how_many_rows_more(dsrt, tmp_path, monkeypatch):
+@pytest.fixture
+def many(tmp_path):
+    """A cache of a hundred samples with one column, n."""
     samples = [{"x": None, "n": i} for i in range(100)]
     path = tmp_path / "many"
     write(path, {"x": Dense("uint8", (0,))}, [_with_x(sample) for sample in samples], metadata={"n": "int64"})
+    return path
+
+
+def test_a_table_is_cut_to_the_terminal_and_says_how_many_rows_more(on_terminal, many, monkeypatch):
     monkeypatch.setenv("LINES", "16")
-    result = dsrt("query", path, "SELECT n FROM samples ORDER BY n")
-    assert [line.strip() for line in result.stdout.splitlines()[2:12]] == [str(i) for i in range(10)]
-    assert "… and 90 more of 100 rows; --json gives all" in result.stdout
+    sql = "SELECT n FROM samples ORDER BY n"
+    text = on_terminal("-m", "dsrt_cli", "query", many, sql, stream="stdout")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    assert [line.strip() for line in lines[2:12]] == [str(i) for i in range(10)]
+    assert lines[12] == "… and 90 more of 100 rows; --json gives all"
+
+
+@pytest.mark.parametrize("rows_at_once", [7, 10_000])
+def test_a_table_that_is_no_terminals_has_all_rows_and_columns_in_line(dsrt, many, monkeypatch, rows_at_once):
+    monkeypatch.setattr(dsrt_cli.query, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setenv("LINES", "16")
+    monkeypatch.setenv("COLUMNS", "20")
+    columns = ", ".join(f"n * n * n AS cube_{i}" for i in range(200))
+    result = dsrt("query", many, f"SELECT n, {columns} FROM samples ORDER BY n")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["n", *(f"cube_{i}" for i in range(200))]
+    assert [line.split() for line in lines[2:]] == [[str(i), *[str(i**3)] * 200] for i in range(100)]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_a_table_without_rows_has_its_columns(dsrt, many):
+    lines = dsrt("query", many, "SELECT n FROM samples WHERE n > 100").stdout.splitlines()
+    assert [line.split() for line in lines] == [["n"], ["int64"]]
+    result = dsrt("query", many, "SELECT n FROM samples WHERE n > 100", "--json")
+    assert (result.exit_code, result.stdout) == (0, "")
 
 
 def _with_x(sample):
@@ -51,10 +82,12 @@ def test_floats_have_six_digits_in_the_table_and_all_of_them_in_json(dsrt, cache
     assert json.loads(dsrt("query", cache, sql, "--json").stdout) == {"third": 1 / 3}
 
 
-def test_columns_that_do_not_fit_are_named(dsrt, cache, monkeypatch):
+def test_columns_that_do_not_fit_are_named(on_terminal, cache, monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
-    result = dsrt("query", cache, "SELECT sample_id, label, note, score FROM samples")
-    assert "… and the columns note, score" in result.stdout
+    sql = "SELECT sample_id, label, note, score FROM samples"
+    text = on_terminal("-m", "dsrt_cli", "query", cache, sql, stream="stdout")
+    assert "… and the columns" in text
+    assert "note, score" in text
 
 
 @pytest.mark.parametrize(
@@ -85,6 +118,57 @@ def test_times_are_iso_8601_and_binaries_hex(dsrt, tmp_path):
         "day": "2024-02-29",
         "key": "00ff",
     }
+
+
+def test_what_is_in_lists_and_structs_is_told_as_it_is_outside(dsrt, cache, monkeypatch):
+    import datetime
+    from decimal import Decimal
+
+    moment = datetime.datetime(2024, 2, 29, 12, 30, 0, 250)
+    inside = {
+        "at": moment,
+        "took": datetime.timedelta(seconds=90),
+        "day": moment.date(),
+        "hour": datetime.time(12, 30),
+        "key": b"\x00\xff",
+        "price": Decimal("1.50"),
+        "score": float("nan"),
+    }
+    told = {
+        "at": "2024-02-29T12:30:00.000250",
+        "took": "PT1M30S",
+        "day": "2024-02-29",
+        "hour": "12:30:00",
+        "key": "00ff",
+        "price": "1.50",
+        "score": "nan",
+    }
+    frame = pl.DataFrame(
+        {
+            "list": [[inside, None], None, []],
+            "struct": [
+                {"deep": [inside["day"], None], "far": {"key": b"a"}},
+                None,
+                {"deep": None, "far": None},
+            ],
+            "pair": pl.Series([[1.0, float("inf")], None, [2.0, 3.0]], dtype=pl.Array(pl.Float64, 2)),
+        }
+    )
+    monkeypatch.setattr(pl.SQLContext, "execute", lambda *_: frame)
+    lines = dsrt("query", cache, "SELECT 1", "--json").stdout.splitlines()
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    assert [json.loads(line, parse_constant=refuse) for line in lines] == [
+        {
+            "list": [told, None],
+            "struct": {"deep": ["2024-02-29", None], "far": {"key": "61"}},
+            "pair": [1.0, "inf"],
+        },
+        {"list": None, "struct": None, "pair": None},
+        {"list": [], "struct": {"deep": None, "far": None}, "pair": [2.0, 3.0]},
+    ]
 
 
 def test_text_of_strangers_cannot_steer_the_terminal(dsrt, tmp_path):

@@ -2,17 +2,19 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from dsrt_cli.extras import need
 from dsrt_cli.summary import plain
-from dsrt_cli.terminal import fail, output, printable
+from dsrt_cli.terminal import fail, is_terminal, output, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,38 +50,92 @@ def query(
         reason = str(error).partition("\n\n")[0]
         fail(f"the query failed: {reason}\ncolumns of samples: {', '.join(frame.columns)}")
     if as_json:
-        for row in _rows(found):
-            typer.echo(json.dumps(row, default=str))
+        for part in found.iter_slices(_ROWS_AT_ONCE):
+            typer.echo("\n".join(json.dumps(row, allow_nan=False) for row in _rows(part)))
     else:
         _show(found)
 
 
 def _rows(frame: "pl.DataFrame") -> Iterator[dict[str, Any]]:
-    """Rows as JSON can hold them: times as ISO 8601, binaries in hex, NaN and infinities as texts."""
-    import polars.selectors as cs
+    """Rows as JSON can hold them: times in ISO 8601, binaries in hex, decimals, NaN, infinities as texts."""
+    import polars as pl
 
-    for part in frame.iter_slices(_ROWS_AT_ONCE):
-        told = part.with_columns(cs.temporal().dt.to_string("iso:strict"), cs.binary().bin.encode("hex"))
-        for row in told.iter_rows(named=True):
-            yield {name: plain(value) for name, value in row.items()}
+    told = frame.with_columns(_told(pl.col(name), kind) for name, kind in frame.schema.items())
+    for row in told.iter_rows(named=True):
+        yield {name: _plain(value) for name, value in row.items()}
+
+
+def _told(values: "pl.Expr", kind: "pl.DataType") -> "pl.Expr":
+    """Values of a type, and what is in them, as Python and JSON both have them."""
+    import polars as pl
+
+    if kind.is_temporal():
+        return values.dt.to_string("iso:strict")
+    if kind.is_decimal():
+        return values.cast(pl.String)
+    if isinstance(kind, pl.Binary):
+        return values.bin.encode("hex")
+    if isinstance(kind, pl.Array):
+        inner = cast("pl.DataType", kind.inner)
+        return _told(values.arr.to_list(), pl.List(inner))
+    if isinstance(kind, pl.List):
+        return values.list.eval(_told(pl.element(), cast("pl.DataType", kind.inner)))
+    if isinstance(kind, pl.Struct):
+        inside = [_told(pl.field(field.name), cast("pl.DataType", field.dtype)) for field in kind.fields]
+        return values.struct.with_fields(*inside)
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return plain(value)
 
 
 def _show(frame: "pl.DataFrame") -> None:
-    """As many rows and columns as fit the terminal, and how many more there are."""
+    """All rows; on a terminal as many rows and columns as fit it, and how many more there are."""
+    console = output()
+    if not is_terminal(sys.stdout):
+        widths = _widths(frame)
+        for number, part in enumerate(frame.iter_slices(_ROWS_AT_ONCE)):
+            console.print(_table(part, widths, show_header=number == 0))
+        if frame.is_empty():
+            console.print(_table(frame, widths))
+        return
     width, height = shutil.get_terminal_size()
     shown = frame[: max(height - _LINES_AROUND, 1), : max(width // _LEAST_COLUMN_WIDTH, 1)]
-    table = Table(box=None, header_style="bold")
-    for name, kind in shown.schema.items():
-        title = Text.assemble(printable(name), "\n", (str(kind).lower(), "dim"))
-        table.add_column(title, justify="right" if kind.is_numeric() else "left", no_wrap=True)
-    for row in _rows(shown):
-        table.add_row(*(_cell(value) for value in row.values()))
-    console = output()
-    console.print(table)
+    console.print(_table(shown, [0] * shown.width))
     if rows := frame.height - shown.height:
         console.print(f"… and {rows:,} more of {frame.height:,} rows; --json gives all", style="dim")
     if columns := frame.columns[shown.width :]:
         console.print(printable(f"… and the columns {', '.join(columns)}"), style="dim")
+
+
+def _widths(frame: "pl.DataFrame") -> list[int]:
+    """How wide each column is: what is printed in parts is one table all the same."""
+    titles = (_title(name, kind).plain.split("\n") for name, kind in frame.schema.items())
+    widths = [max(map(cell_len, lines)) for lines in titles]
+    for part in frame.iter_slices(_ROWS_AT_ONCE):
+        for row in _rows(part):
+            cells = (cell_len(_cell(value)) for value in row.values())
+            widths = [max(pair) for pair in zip(widths, cells, strict=True)]
+    return widths
+
+
+def _title(name: str, kind: "pl.DataType") -> Text:
+    return Text.assemble(printable(name), "\n", (str(kind).lower(), "dim"))
+
+
+def _table(frame: "pl.DataFrame", widths: list[int], *, show_header: bool = True) -> Table:
+    table = Table(box=None, header_style="bold", show_header=show_header)
+    for (name, kind), width in zip(frame.schema.items(), widths, strict=True):
+        justify: Literal["left", "right"] = "right" if kind.is_numeric() else "left"
+        table.add_column(_title(name, kind), justify=justify, no_wrap=True, min_width=width)
+    for row in _rows(frame):
+        table.add_row(*(_cell(value) for value in row.values()))
+    return table
 
 
 def _cell(value: Any) -> str:
