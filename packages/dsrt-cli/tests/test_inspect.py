@@ -1,5 +1,7 @@
 import importlib.util
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from dsrt_cli import inspect as inspect_module
 from dsrt_format import Dense, Manifest
 from dsrt_format.reference import write
+from dsrt_native import CacheWriter
 
 
 def test_json_says_all_that_the_manifest_and_the_schema_hold(dsrt, cache):
@@ -114,8 +117,6 @@ def test_a_damaged_sample_is_an_error_that_says_where(dsrt, cache):
 
 def leave(path, fingerprint="one"):
     """Leave a build of the cache at a path that is not finished, with two of its three samples durable."""
-    from dsrt_native import CacheWriter
-
     options = {"fingerprint": fingerprint, "samples_per_shard": 2, "replace": path.exists(), "resume": True}
     try:
         with CacheWriter(path, {"x": Dense("uint8")}, **options) as writer:
@@ -158,11 +159,61 @@ def test_without_the_engine_a_build_that_is_not_finished_is_named_all_the_same(d
 
 
 def test_what_is_just_being_built_has_nothing_durable_yet(dsrt, tmp_path):
-    from dsrt_native import CacheWriter
-
     with CacheWriter(tmp_path / "points", {"x": Dense("uint8")}) as writer:
         result = dsrt("inspect", tmp_path / "points")
         assert "a build that is not finished: no durable samples" in result.stderr
         assert "run the build again, which starts over" in result.stderr
         writer.append({"x": np.uint8(1)})
     assert dsrt("inspect", tmp_path / "points").exit_code == 0
+
+
+def test_a_build_beside_a_cache_that_cannot_be_looked_at_does_not_hide_the_cache(dsrt, cache, monkeypatch):
+    leave(cache)
+
+    def closed(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("dsrt_native.unfinished.unfinished_build", closed)
+    result = dsrt("inspect", cache, "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["samples"]) == (0, 5)
+    assert found["unfinished"]["durable_count"] is None
+    assert "cannot be looked at: [Errno 13] Permission denied" in found["unfinished"]["message"]
+    assert "cannot be looked at" in dsrt("inspect", cache).stdout
+
+
+def test_a_terminal_shows_long_values_in_full(on_terminal, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    path, url, name = tmp_path / "long", "https://example.org/" + "x" * 200, "column_" + "y" * 60
+    sample = {"x": np.uint8(1), name: url}
+    options = {"metadata": {name: "string"}, "attributes": {"url": url}, "fingerprint": url}
+    with CacheWriter(path, {"x": Dense("uint8")}, **options) as writer:
+        writer.append(sample)
+    for words, parts in (([], [url, name, Manifest.load(path).digest]), (["0"], [url, name])):
+        text = on_terminal("-m", "dsrt_cli", "inspect", path, *words, stream="stdout")
+        assert "…" not in text
+        shown = re.sub(r"\x1b\[[0-9;]*m|\s", "", text)
+        # Long names and values stand side by side, line by line.
+        for part in parts:
+            assert all(shown.count(letter) >= part.count(letter) for letter in set(part))
+
+
+@pytest.mark.parametrize("engine", [True, False])
+def test_a_sample_is_the_same_with_and_without_the_engine(dsrt, tmp_path, monkeypatch, engine):
+    import dsrt_format.reference
+
+    row = {"x": np.float32([1, 2]), "weight": 0.5, "at": np.datetime64("2024-02-29T12:30:00", "us")}
+    row["f"] = np.float32(0.1)
+    columns = {"weight": "float64", "at": "timestamp[us]", "f": "float32"}
+    write(tmp_path / "c", {"x": Dense("float32", (2,))}, [row], metadata=columns)
+    if engine:
+        monkeypatch.delattr(dsrt_format.reference, "read_sample")
+    else:
+        monkeypatch.setitem(sys.modules, "dsrt_native", None)
+    found = json.loads(dsrt("inspect", tmp_path / "c", "0", "--json").stdout)
+    assert found["values"] == {
+        "x": {"dtype": "float32", "shape": [2], "min": 1.0, "max": 2.0, "first": [1.0, 2.0]},
+        "weight": 0.5,
+        "at": "2024-02-29T12:30:00.000000",
+        "f": float(np.float32(0.1)),
+    }

@@ -32,7 +32,7 @@ def inspect(
         return
     found = describe(path)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(found, allow_nan=False))
     else:
         _show(found)
 
@@ -93,21 +93,38 @@ def _unfinished(path: Path) -> dict[str, Any] | None:
     """A build beside the path, which may be the one of a cache that is not there yet."""
     place = path.absolute()
     work = place.parent / f".{place.name}.building"
-    if not work.is_dir():
-        return None
-    if find_spec("dsrt_native") is None:
-        message = f"{work} holds a build that is not finished; dsrt-cli[native] tells how far it got"
-        return {"path": str(work), "durable_count": None, "message": message}
-    from dsrt_native.unfinished import unfinished_build
+    try:
+        if not work.is_dir():
+            return None
+        if not _engine_is_there():
+            message = f"{work} holds a build that is not finished; dsrt-cli[native] tells how far it got"
+            return {"path": str(work), "durable_count": None, "message": message}
+        from dsrt_native.unfinished import unfinished_build
 
-    found = unfinished_build(path)
+        found = unfinished_build(path)
+    except OSError as error:
+        # Of a cache that is sound this says nothing.
+        message = f"{work} may hold a build that is not finished, but cannot be looked at: {error}"
+        return {"path": str(work), "durable_count": None, "message": message}
     if found is None:
         return None
     return {"path": str(found.path), "durable_count": found.durable_count, "message": found.message}
 
 
+def _engine_is_there() -> bool:
+    return find_spec("dsrt_native") is not None
+
+
+def _values() -> Table:
+    """Names and values, without frames; long ones are on as many lines as they need."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    return table
+
+
 def _show(found: dict[str, Any]) -> None:
-    facts = Table.grid(padding=(0, 2))
+    facts = _values()
     facts.add_row("cache", f"{found['name']} at {one_line(found['path'])}")
     facts.add_row("samples", f"{found['samples']:,}")
     facts.add_row("shards", f"{len(found['shards']):,}")
@@ -119,9 +136,9 @@ def _show(found: dict[str, Any]) -> None:
 
     fields = Table(box=None, header_style="bold")
     for title in ("field", "kind", "dtype", "shape", "codec"):
-        fields.add_column(title)
+        fields.add_column(title, overflow="fold")
     for title in ("size", "share"):
-        fields.add_column(title, justify="right")
+        fields.add_column(title, justify="right", overflow="fold")
     for field in found["fields"]:
         codec = field["codec"] if field["delta"] is None else f"{field['codec']}, delta {field['delta']}"
         row = field["name"], field["kind"], field["dtype"], _shape(field), codec
@@ -131,8 +148,8 @@ def _show(found: dict[str, Any]) -> None:
         fields.add_row("metadata", "", "", "", "", size(metadata["bytes"]), f"{metadata['share']:.1%}")
 
     columns = Table(box=None, header_style="bold")
-    columns.add_column("metadata column")
-    columns.add_column("type")
+    columns.add_column("metadata column", overflow="fold")
+    columns.add_column("type", overflow="fold")
     for name, word in metadata["columns"].items():
         columns.add_row(printable(name), word)
 
@@ -163,18 +180,32 @@ def _shape(field: dict[str, Any]) -> str:
     return f"{field['ndim']} axes" if field["kind"] == "ragged" and field["ndim"] > 1 else "any length"
 
 
-def _show_sample(path: Path, number: int, as_json: bool) -> None:
-    from dsrt_format.reference import read_sample
+def _read_sample(path: Path, number: int) -> dict[str, Any]:
+    """One sample, by the engine if it is there: the plain reader takes all of the metadata into memory."""
+    if not _engine_is_there():
+        from dsrt_format.reference import read_sample
 
+        return read_sample(path, number)
+    from dsrt_format.metadata import read_columns
+    from dsrt_native import Cache
+
+    manifest = Manifest.load(path)
+    # Each by its name: the column `weight` is there only if it is asked for.
+    names = [*(field.name for field in manifest.fields), *read_columns(path, manifest=manifest)]
+    with Cache.open(path, fields=names) as cache:
+        return cache[number]
+
+
+def _show_sample(path: Path, number: int, as_json: bool) -> None:
     try:
-        values = read_sample(path, number)
+        values = _read_sample(path, number)
     except (IndexError, ImportError) as error:
         fail(str(error))
     if as_json:
         found = {name: summary(value) for name, value in values.items()}
-        typer.echo(json.dumps({"path": str(path), "sample": number, "values": found}))
+        typer.echo(json.dumps({"path": str(path), "sample": number, "values": found}, allow_nan=False))
         return
-    table = Table.grid(padding=(0, 2))
+    table = _values()
     for name, value in values.items():
         table.add_row(printable(name), in_words(value))
     output().print(table)
