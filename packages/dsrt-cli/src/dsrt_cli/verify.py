@@ -46,7 +46,7 @@ def verify(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Threads that check. Needs dsrt-native.  [default: the CPUs]"),
+        typer.Option(min=1, max=1024, show_default="the CPUs", help="Threads that check. Needs dsrt-native."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="A line of JSON per problem, and a summary per path.")
@@ -81,7 +81,10 @@ def _engine(level: Level, part: tuple[int, int] | None, rate: float | None, thre
     else:
         try:
             native = importlib.import_module("dsrt_native")
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            # Of an installation that is broken the slow way would be no word.
+            if error.name != "dsrt_native":
+                raise
             native = None
     if native is None:
         return lambda path, report: validate(path, level=level.value, progress=report)
