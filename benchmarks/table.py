@@ -66,11 +66,17 @@ def count(figures: Sequence[float], scale: float = 1) -> str:
 
 
 def ratio(figures: Sequence[float] | str, others: Sequence[float] | str | None) -> str:
-    """One median by another, if there are both."""
-    if not others or isinstance(figures, str) or isinstance(others, str):
+    """One median by another, if there are both, and the other is not 0."""
+    if not others or isinstance(figures, str) or isinstance(others, str) or not median(others):
         return ""
     uncertain = "" if figures is others else mark(figures, others)
-    return f"{uncertain}{median(figures) / median(others):.2f}"
+    found = median(figures) / median(others)
+    return f"{uncertain}{found:.2f}" if found >= 0.01 else f"{uncertain}{found:.1g}"
+
+
+def less(systems: Mapping[str, Sequence[float] | str], peer: str) -> str:
+    """DSRT's time, or memory, by a system's, if there are both: above 1 the system takes less."""
+    return ratio(systems.get(FIRST, ""), systems.get(peer))
 
 
 def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:

@@ -29,13 +29,14 @@ MOST_ROUNDS = 9
 _COLUMNS = (
     "case",
     "system",
+    "read, MiB",
     "touched",
     "of its pages",
+    "opening, KiB",
     "us a sample",
     "x DSRT",
     "in order, us a sample",
     "x DSRT",
-    "opening, KiB",
 )
 
 BATCHES = 4
@@ -77,7 +78,7 @@ def prepare(job: Job) -> Tried:
 
 
 def measure(job: Job) -> Found:
-    """Seconds a sample, bytes read by bytes asked for and by those of its own pages, bytes read to open."""
+    """Seconds a sample; bytes read: all, by those asked for and by those of its own pages, and to open."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     found = attempted("touched", lambda: {**_cold(store, job.setting("touched"))})
     return found | attempted("in order", lambda: {"in order": _in_order(store, job.setting("in order"))})
@@ -95,6 +96,7 @@ def _cold(store: Store, setting: Setting) -> dict[str, float]:
     numbers = np.concatenate(batches)
     figures = {
         "seconds": seconds / len(numbers),
+        "read": float(read),
         "touched": read / _whole_pages(store.workload, numbers),
         "opening": float(opened - before),
     }
@@ -164,16 +166,17 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Cold reads",
         "",
         "Distinct random samples in batches, after every file that holds them was evicted from the page",
-        "cache, which mincore(2) confirmed. *Touched* is what was then read from the disk, read-ahead",
-        "included, by what was asked for, each sample rounded up to whole pages; *of its pages* is the same",
-        "by the pages of the system's own files that hold the samples and what its index tells of them,",
+        "cache, which mincore(2) confirmed. *Read* is what was then read from the disk, read-ahead included;",
+        "*touched* is that by what was asked for, each sample rounded up to whole pages; *of its pages* is",
+        "that by the pages of the system's own files that hold the samples and what its index tells of them,",
         "where it says which. Of both, 1 is the least. They differ where samples are short: one of 2 KiB is",
         "asked for as a single page, but where it can begin anywhere, it lies in two pages as often as in",
         "one, and DSRT also reads the page of its checksum. *Opening* is what was read before, to open the",
-        "store, and all times have the opening in them: who reads all of it there finds it in the page cache",
-        "afterwards. *In order* are consecutive samples from the beginning, up to 64 MiB of them, evicted",
-        "anew, in batches or by the system's own way sample by sample, in the setting that is the fastest",
-        "there. Times are this disk's; a virtual one may be cached by its host.",
+        "store, and is in none of these three; the times have the opening in them: who reads all of it there",
+        "finds it in the page cache afterwards. *In order* are consecutive samples from the beginning, up to",
+        "64 MiB of them, evicted anew, in batches or by the system's own way sample by sample, in the",
+        "setting that is the fastest there. *x DSRT* is DSRT's time by a system's: above 1 it is faster.",
+        "Times are this disk's; a virtual one may be cached by its host.",
         "",
         *table.head(*_COLUMNS),
     ]
@@ -181,12 +184,11 @@ def report(results: Results, smoke: bool) -> list[str]:
         systems = figures.get("touched", {})
         for place, peer in enumerate(table.systems(systems)):
             first = sized(CASES, case, smoke).title if not place else ""
-            cells = [first, table.name(peer), table.middle(figures, "touched", peer)]
-            cells += [table.middle(figures, "pages", peer)]
+            cells = [first, table.name(peer), table.middle(figures, "read", peer, 2**-20)]
+            cells += [table.middle(figures, work, peer) for work in ("touched", "pages")]
+            cells.append(table.middle(figures, "opening", peer, 2**-10))
             for work in ("seconds", "in order"):
-                seconds = figures.get(work, {})
                 cells.append(table.middle(figures, work, peer, 1e6))
-                cells.append(table.ratio(seconds.get(PEERS[0], ""), seconds.get(peer)))
-            cells.append(table.middle(figures, "opening", peer, 1 / 1024))
+                cells.append(table.less(figures.get(work, {}), peer))
             lines.append(table.row(cells))
     return lines

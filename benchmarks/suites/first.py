@@ -20,6 +20,8 @@ PEERS = SYSTEMS
 STORES = True
 MOST_ROUNDS = 25
 
+_WORKS = {"open": "opening, ms", "first": "first, ms", "second": "next loader, ms", "batch": "a batch, ms"}
+
 LONG = 3  # times as long as elsewhere are settings tried: it takes as long to start a process
 
 
@@ -67,21 +69,26 @@ def _seconds(store: Store, handle: object, setting: Setting, more: float) -> tup
 
 def report(results: Results, smoke: bool) -> list[str]:
     """A table of all."""
+    columns = [column for title in _WORKS.values() for column in (title, "x DSRT")]
     lines = [
         "## The first batch",
         "",
         "From an opened store to the first batch of its loader, with the construction of the loader and the",
         "start of its threads or processes: a fresh one in a fresh process, and the next one of the same",
         "process. In brackets the same in batches, whose time is the mean once the loader has settled: it",
-        "has none then that were queued before. Settings are tried in fresh processes, too.",
+        "has none then that were queued before. Settings are tried in fresh processes, too. *x DSRT* is",
+        "DSRT's time by a system's: above 1 it is faster.",
         "",
-        *table.head("case", "system", "opening, ms", "first, ms", "next loader, ms", "a batch, ms"),
+        *table.head("case", "system", *columns),
     ]
     for case, figures in results.items():
         for peer in table.systems(figures.get("first", {})):
-            cells = [table.middle(figures, work, peer, 1e3) for work in ("open", "first", "second", "batch")]
-            for place, work in ((1, "first"), (2, "second")):
-                if times := table.ratio(figures[work][peer], figures["batch"].get(peer)):
-                    cells[place] += f" ({times})"
+            cells = []
+            for work in _WORKS:
+                shown = table.middle(figures, work, peer, 1e3)
+                batches = table.ratio(figures[work].get(peer, ""), figures["batch"].get(peer))
+                if work in ("first", "second") and batches:
+                    shown += f" ({batches})"
+                cells += [shown, table.less(figures[work], peer)]
             lines.append(table.row([sized(CASES, case, smoke).title, table.name(peer), *cells]))
     return lines

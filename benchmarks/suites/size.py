@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks import reading, table, timing
-from benchmarks.peers import ALL
+from benchmarks.peers import ALL, FIRST
 from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Results, Tried, attempted
 from benchmarks.workload import Workload
@@ -54,20 +54,28 @@ def report(results: Results, smoke: bool) -> list[str]:
     lines = [
         "## By the number of samples",
         "",
-        "Records of 64 bytes in random batches of 256, as under *Reading*.",
+        "Records of 64 bytes in random batches of 256, as under *Reading*. *x DSRT* is DSRT's time by a",
+        "system's: above 1 it is faster.",
     ]
     if smoke:
         lines.append(f"(Here a {_SMOKE_SHARE}th of the samples.)")
     for work, title in _WORK.items():
-        lines += ["", *table.head(title, *(case.replace("-", " ") for case in results), words=1)]
+        columns = [column for case in results for column in (case.replace("-", " "), "x DSRT")]
+        lines += ["", *table.head(title, *columns, words=1)]
         systems = [figures.get(work, {}) for figures in results.values()]
         for peer in table.systems({peer for each in systems for peer in each}):
             cells = []
-            for found in (each.get(peer, "not measured") for each in systems):
-                value, mark = (found, "") if isinstance(found, str) else (median(found), table.mark(found))
-                if not isinstance(value, str):
-                    shown = table.digits(value * 1e3 if work == "open" else 1e6 / value)
-                    value = f"{mark}{shown}"
-                cells.append(value)
+            for each in systems:
+                found = each.get(peer, "not measured")
+                if isinstance(found, str):
+                    cells += [found, ""]
+                elif work == "open":
+                    cells += [
+                        f"{table.mark(found)}{table.digits(median(found) * 1e3)}",
+                        table.less(each, peer),
+                    ]
+                else:
+                    shown = f"{table.mark(found)}{table.digits(1e6 / median(found))}"
+                    cells += [shown, table.ratio(found, each.get(FIRST))]
             lines.append(table.row([table.name(peer), *cells]))
     return lines

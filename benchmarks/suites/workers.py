@@ -3,10 +3,11 @@
 import time
 from contextlib import closing
 from dataclasses import replace
+from statistics import median
 
 from benchmarks import process, process_tree, sweep, table, timing
 from benchmarks.peer import Cannot
-from benchmarks.peers import SYSTEMS
+from benchmarks.peers import FIRST, SYSTEMS
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import WORKLOADS
@@ -94,7 +95,8 @@ def report(results: Results, smoke: bool) -> list[str]:
         "Loaders as in *Reading*, by the number and kind of their workers, each in a process of its own.",
         "All of a system read the layout, and have it opened as it is best for the fastest of them. *First*",
         "is the time from an opened store to the first batch, in which threads and processes are started.",
-        "*Added memory* is what the loader adds to the own memory of the process and its children.",
+        "*Added memory* is what the loader adds to the own memory of the process and its children. *x DSRT*",
+        "is a rate by that of DSRT's fastest setting here: above 1 it is faster.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
@@ -102,27 +104,34 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 
 def _section(figures: Figures) -> list[str]:
-    lines = table.head("system", "workers", "samples/s", "spread", "first, s", "added memory, MiB")
+    lines = table.head("system", "workers", "samples/s", "spread", "x DSRT", "first, s", "added memory, MiB")
+    ours = _rates(figures, FIRST).values()
+    fastest = max((rates for rates in ours if not isinstance(rates, str)), key=median, default="")
     present = {peer for systems in figures.values() for peer in systems}
     for peer in table.systems(present):
-        found = {
-            work: systems[peer]
-            for work, systems in figures.items()
-            if peer in systems and not work.endswith((", first", ", memory"))
-        }
+        found = _rates(figures, peer)
         # One that has no figure at all may have its reason in everyone's settings.
         reasons = {rates for rates in found.values() if isinstance(rates, str)}
         if len(reasons) == 1 and all(isinstance(rates, str) for rates in found.values()):
-            lines.append(table.row([table.name(peer), *reasons, "", "", "", ""]))
+            lines.append(table.row([table.name(peer), *reasons, *[""] * 5]))
             continue
         shown = table.name(peer)
         for work, rates in found.items():
             cells = [shown, work]
             if isinstance(rates, str):
-                cells += [rates, "", "", ""]
+                cells += [rates, *[""] * 4]
             else:
-                cells += [table.count(rates), table.spread(rates)]
+                cells += [table.count(rates), table.spread(rates), table.ratio(rates, fastest)]
                 cells += [table.middle(figures, f"{work}, {which}", peer) for which in ("first", "memory")]
             lines.append(table.row(cells))
             shown = ""
     return lines
+
+
+def _rates(figures: Figures, peer: str) -> dict[str, list[float] | str]:
+    """By setting, what there is of a system."""
+    return {
+        work: systems[peer]
+        for work, systems in figures.items()
+        if peer in systems and not work.endswith((", first", ", memory"))
+    }

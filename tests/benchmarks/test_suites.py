@@ -13,7 +13,7 @@ from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK, memmap
 from benchmarks.store import Store
-from benchmarks.suite import Found, Job, Results
+from benchmarks.suite import Figures, Found, Job, Results
 from benchmarks.suites import SUITES, build, cold, core, train, write
 
 
@@ -87,6 +87,48 @@ def test_what_would_spoil_a_record_or_the_page_is_refused(refused: list[str]) ->
 def test_what_a_turn_of_verification_fails_at_is_reported() -> None:
     failed: Results = {"records": {"bytes": {"dsrt": "failed: it broke"}}}
     assert SUITES["verify"].report(failed, smoke=False)[-1] == "dsrt: failed: it broke"
+
+
+def _rows(suite: str, case: str, figures: Figures) -> list[list[str]]:
+    """The cells of what a report has of a faster system than ours, or of one that needs less."""
+    lines = SUITES[suite].report({case: figures}, smoke=False)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return [row for row in cells if "lmdb" in row]
+
+
+@pytest.mark.parametrize(
+    ("suite", "case", "works", "less"),
+    [
+        ("first", "records", ("open", "first", "second", "batch"), True),
+        ("size", "1e4-samples", ("open",), True),
+        ("size", "1e4-samples", ("gather", "loop"), False),
+        ("memory", "10,000-rows", ("peak",), True),
+        ("build", "busy", ("0", "1", "2"), True),
+        ("cold", "records", ("seconds", "in order"), True),
+    ],
+)
+def test_whoever_is_faster_or_needs_less_than_ours_is_above_1(
+    suite: str, case: str, works: tuple[str, ...], less: bool
+) -> None:
+    ours, theirs = ([4.0] * 3, [1.0] * 3) if less else ([1.0] * 3, [4.0] * 3)
+    figures: Figures = {work: {"dsrt": ours, "lmdb": theirs} for work in works}
+    if suite == "cold":
+        figures["touched"] = {"lmdb": [1.0] * 3}
+    found = [cell for row in _rows(suite, case, figures) for cell in row if cell == "4.00"]
+    assert len(found) == len(works)
+
+
+def test_cold_reads_have_their_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    read = iter((0, 1 << 10, 3 << 20, 4 << 20))
+    monkeypatch.setattr(cold, "evict", lambda _: None)
+    monkeypatch.setattr(cold, "disk_bytes", lambda: next(read))
+    store = Store.of(_job("records", "touched", tmp_path), cold.CASES["records"].shrunk())
+    store.write()
+    found = cold._cold(store, {})
+    assert (found["opening"], found["read"]) == (1 << 10, (3 << 20) - (1 << 10))
+    figures: Figures = {work: {"lmdb": [figure] * 3} for work, figure in found.items()}
+    ((_, _, shown, *_, opening, _, _, _, _),) = _rows("cold", "records", figures)
+    assert (shown, opening) == ("3", "1")
 
 
 def _job(case: str, work: str, folder: Path) -> Job:

@@ -48,7 +48,23 @@ def test_a_setting_without_a_figure_has_a_row_and_those_after_it_too() -> None:
     }
     rows = suite.report({"photographs": figures}, smoke=True)[-3:]
     assert rows == [
-        "| dsrt | threads 0 | failed: why |  |  |  |",
-        "|  | threads 1 | 100 | +0 % +0 % | 0.5 | 7 |",
-        "| lmdb | too long |  |  |  |  |",
+        "| dsrt | threads 0 | failed: why |  |  |  |  |",
+        "|  | threads 1 | 100 | +0 % +0 % | 1.00 | 0.5 | 7 |",
+        "| lmdb | too long |  |  |  |  |  |",
     ]
+
+
+def test_a_setting_is_compared_with_the_fastest_of_ours() -> None:
+    figures: Figures = {
+        "threads 1": {"dsrt": [100.0] * 3, "lmdb": [50.0, 100.0, 100.0]},
+        "threads 2": {"dsrt": [200.0] * 3},
+    }
+    rows = suite.report({"photographs": figures}, smoke=True)[-3:]
+    assert [row.split(" | ")[4] for row in rows] == ["0.50", "1.00", "~0.50"]
+
+
+def test_without_a_figure_of_ours_there_is_nothing_to_compare_with() -> None:
+    figures: Figures = {"threads 1": {"dsrt": "failed: why", "lmdb": [50.0] * 3}}
+    assert "| lmdb | threads 1 | 50 | +0 % +0 % |  |  |  |" in suite.report(
+        {"photographs": figures}, smoke=True
+    )
