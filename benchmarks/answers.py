@@ -32,7 +32,10 @@ class NoRival(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says about a target; `mark` is `~` where an uncertain figure decides."""
+    """What a run says about a target; with a `mark`, `~`, it is uncertain.
+
+    Met is so with any figure that is uncertain, missed only if each that misses is.
+    """
 
     state: Literal["met", "missed", "not run", "no answer"]
     figure: str

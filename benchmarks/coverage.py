@@ -1,11 +1,25 @@
 """What a report is about: its runs, which case is from which of them, and what a full run has besides."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from benchmarks import command, table
 from benchmarks.peers import ALL, MACHINE
 from benchmarks.record import Record, turns_told
 from benchmarks.suites import SUITES
+
+_DIRTY = "-dirty"  # after a commit, as git has it
+
+
+def repeat(record: Record) -> str:
+    """A sentence: what to check out and to run, in that order, to have such a report again."""
+    steps = []
+    for commit, runs in groupby(record.runs, key=lambda header: header.get("commit", "")):
+        commands = " and then ".join(f"`{header['run'].split('`')[1]}`" for header in runs)
+        changed = " (there with changes that it has not)" * commit.endswith(_DIRTY)
+        there = f"check out commit `{commit.removesuffix(_DIRTY)}`{changed} and run " if commit else "run "
+        steps.append(there + commands)
+    return f"To repeat it, {', then '.join(steps)}."
 
 
 def headers(record: Record) -> Iterator[str]:

@@ -8,12 +8,13 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_DISTRIBUTIONS = ("dsrt-format", "dsrt-native", "numpy", "loaderx", "dataset-rt", "polars", "pyarrow")
+_DISTRIBUTIONS = ("dsrt-format", "dsrt-native", "numpy", "polars")
+"""What is measured and what it builds on; what else a system needs it says itself."""
 
 
 def describe(data: Path) -> dict[str, str]:
-    """Machine, systems and versions, as lines of a header; `data` is where the stores lie."""
-    versions = [f"{name} {found}" for name in _DISTRIBUTIONS if (found := installed(name))]
+    """Machine and versions, as lines of a header; `data` is where the stores lie."""
+    ours = [f"{name} {found}" for name in _DISTRIBUTIONS if (found := installed(name))]
     return {
         "cpu": f"{_first('/proc/cpuinfo', 'model name') or platform.processor()}, "
         f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} logical cores",
@@ -23,9 +24,14 @@ def describe(data: Path) -> dict[str, str]:
         "scheduling": _scheduling(),
         "load": "{:.2f} {:.2f} {:.2f} at the start (1, 5, 15 minutes)".format(*os.getloadavg()),
         "python": f"{sys.implementation.name} {platform.python_version()}",
-        "versions": ", ".join(versions),
+        "versions": ", ".join(ours),
         **commit(),
     }
+
+
+def versions(*said: str) -> str:
+    """What each has said, every package once; twice, if two systems have different versions of it."""
+    return ", ".join(dict.fromkeys(", ".join(said).split(", ")))
 
 
 def _scheduling() -> str:

@@ -43,6 +43,14 @@ _BARS = {
         "read", "loop steady", "Own memory of the loader's processes, MiB: less is better", 1, True
     ),
     "samples": _Picture("samples", "samples", "One sample after another, thousand a second"),
+    "first": _Picture("first", "first", "First batch of a fresh loader, ms: less is better", 1e3, True),
+    "write": _Picture(
+        "write",
+        "samples memory",
+        "Samples one by one to a closed store, no syncs, s: less is better",
+        1,
+        True,
+    ),
     "train": _Picture("train", "train", "Training-like consumer, thousand samples a second"),
 }
 

@@ -13,6 +13,12 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
     lines = ["# DSRT beside its peers", ""]
     if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
+    lines += [
+        f"{coverage.repeat(record)} It needs Linux, Python 3.11 or later, Rust, a C compiler (`cc`), the",
+        'network for packages, and nox (`pip install "nox[uv]"`); a full run also 15 GB of disk and 16 GB of',
+        "memory.",
+        "",
+    ]
     lines += [*coverage.missing(record), *coverage.headers(record), ""]
     lines += [
         f"How all of it is measured, and which systems are in which cases: {method}.",
@@ -20,7 +26,7 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
         "Figures are medians over the rounds; spread is the lowest and the highest round. A figure with ~ is",
         "uncertain, and so are a ratio to it and an answer to a target that it decides: a round of it was",
         f"more than {table.STEADY * 100:.0f} % off the median, or there were fewer than {table.FEWEST}, and",
-        "then the spread says how many.",
+        "then the spread, where it is shown, says how many.",
     ]
     for picture in pictures:
         lines += ["", f"![]({picture})"]
@@ -35,11 +41,11 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
         "",
         "What DSRT is to reach. Beside a system, with >= it is how many times as fast DSRT is, with <= what",
         "part of the other's time or memory it takes; *x* is a ratio. Of several cases the worst is shown,",
-        "in brackets which; `~` is there where an uncertain figure decides. A case that the other system",
-        "says it cannot do does not count; where it failed or took too long, the target is not run. *Slots*",
-        "are the batches that a loader has ahead, and the consumer's. Where the aim is a word, its number",
-        "is: *ahead* and *not slower*, 1; *flat*, of 10 million samples by 10,000, at most 1.5; *a",
-        "fraction* of torch's memory, at most 0.5.",
+        "in brackets which. `~` before *met*: a figure of it is uncertain; before *missed*: each that misses",
+        "is. A case that the other system says it cannot do does not count; where it failed or took too",
+        "long, the target is not run. *Slots* are the batches that a loader has ahead, and the consumer's.",
+        "Where the aim is a word, its number is: *ahead* and *not slower*, 1; *flat*, of 10 million samples",
+        "by 10,000, at most 1.5; *a fraction* of torch's memory, at most 0.5.",
         "",
         *targets.report(record),
     ]

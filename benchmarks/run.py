@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import plots, process, publish, table, targets, turns
 from benchmarks.command import Plan, plan, refuse_debug_build
 from benchmarks.content import prepared
-from benchmarks.machine import describe
+from benchmarks.machine import describe, versions
 from benchmarks.peers import ALL, FIRST, QUICK
 from benchmarks.record import Record, turns_told
 from benchmarks.report import markdown
@@ -59,20 +59,16 @@ def measured(planned: Plan) -> Record:
         systems = {peer: presence(peer, planned.patience) for peer in planned.peers}
         if isinstance(lost := systems.get(FIRST), str):
             sys.exit(f"{FIRST} is not there, and nothing can be compared with it: {lost}")
-        header |= {
-            "systems": ", ".join(
-                f"{table.name(peer)} ({said['versions']})"
-                for peer, said in systems.items()
-                if isinstance(said, dict)
-            )
-        }
+        there = {peer: said for peer, said in systems.items() if isinstance(said, dict)}
+        header["versions"] = versions(header["versions"], *(said["versions"] for said in there.values()))
+        header["systems"] = ", ".join(map(table.name, there))
         record.runs.append({"run": f"{began:%Y-%m-%d %H:%M} UTC, {method}", **header})
         # A system that is not there any longer has figures of a run before.
         known = {peer for peer, said in record.systems.items() if isinstance(said, dict)}
         record.systems |= {
             peer: said for peer, said in systems.items() if isinstance(said, dict) or peer not in known
         }
-        each(planned, data, record, [peer for peer in systems if isinstance(systems[peer], dict)], kept)
+        each(planned, data, record, list(there), kept)
     finally:
         shutil.rmtree(data)
     record.save(kept.with_suffix(".json"))

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from benchmarks import coverage, table
-from benchmarks.machine import commit
+from benchmarks.machine import commit, versions
 from benchmarks.peers import ALL
 from benchmarks.record import Record
+from benchmarks.report import markdown
 from benchmarks.suites import SUITES
 
 SAID = {"versions": "", "reads": "", "writes": ""}
@@ -101,6 +102,29 @@ def test_of_a_single_run_no_case_says_where_it_is_from() -> None:
     assert list(coverage.origin(record, "read")) == []
 
 
+def test_how_to_repeat_a_run_is_said_with_its_commit_and_all_commands_in_order() -> None:
+    def run(command: str, **commit: str) -> dict[str, str]:
+        return {"run": f"2026-11-30 22:18 UTC, `{command}`, 3 rounds, 1 s a figure", **commit}
+
+    runs = [run("nox -s bench -- full", commit="abc"), run("nox -s bench -- cold --continue", commit="abc")]
+    told = (
+        "To repeat it, check out commit `abc` and run `nox -s bench -- full` and then `nox -s bench -- cold"
+    )
+    assert coverage.repeat(Record(runs, False, {})) == f"{told} --continue`."
+    assert f"{told} --continue`. It needs" in markdown(Record(runs, False, {}), [], "")
+    runs[1]["commit"] = "def-dirty"
+    assert coverage.repeat(Record(runs, False, {})) == (
+        "To repeat it, check out commit `abc` and run `nox -s bench -- full`, then check out commit `def` "
+        "(there with changes that it has not) and run `nox -s bench -- cold --continue`."
+    )
+    assert coverage.repeat(Record([run("nox -s bench")], False, {})) == "To repeat it, run `nox -s bench`."
+
+
+def test_each_version_of_a_package_is_said_once() -> None:
+    found = versions("dsrt-native 1, numpy 2", "dsrt-native 1", "grain 3, numpy 2", "numpy 1")
+    assert found == "dsrt-native 1, numpy 2, grain 3, numpy 1"
+
+
 def test_a_record_that_cannot_be_finished_leaves_that_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +161,17 @@ def test_a_figure_is_marked_where_a_round_is_far_off_or_there_are_few_and_so_is_
     assert table.ratio([20.0] * 3, figures) == f"{mark}2.00"
     assert table.ratio(figures, [20.0] * 3) == f"{mark}0.50"
     assert table.ratio(figures, figures) == "1.00"
+
+
+def test_a_ratio_to_nothing_is_none_and_a_small_one_is_not_0() -> None:
+    assert table.ratio([1.0] * 3, [0.0] * 3) == ""
+    assert table.ratio([1.0] * 3, [250.0] * 3) == "0.004"
+
+
+def test_what_takes_less_than_ours_is_above_1() -> None:
+    systems = {"dsrt": [2.0] * 3, "lmdb": [1.0] * 3, "torch": [4.0, 4.0], "grain": "cannot"}
+    assert [table.less(systems, peer) for peer in systems] == ["1.00", "2.00", "~0.50", ""]
+    assert table.less({"lmdb": [1.0] * 3}, "lmdb") == ""
 
 
 def test_the_spread_of_few_rounds_says_of_how_many() -> None:

@@ -36,7 +36,7 @@ def _taken(
     planned = replace(plan(["--smoke"] if smoke else []), rounds=2)
     case = SUITES[suite].SMOKE[0]
     found = turns.taken(suite, case, Path("folder"), Path("stores"), list(answers), planned)
-    record = Record([{"run": "one"}], smoke, dict.fromkeys(answers, SAID))
+    record = Record([{"run": "`nox -s bench`"}], smoke, dict.fromkeys(answers, SAID))
     record.add(suite, case, *found)
     return record
 
