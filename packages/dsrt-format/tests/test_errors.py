@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from dsrt_format import errors
+from dsrt_format import Problem, errors
 
 PLACED = [errors.FormatError, errors.DataError, errors.UnknownVersionError, errors.NotPublishedError]
 PLAIN = [
@@ -71,6 +71,22 @@ def test_the_end_of_a_worker_survives_pickling_with_its_circumstances(duplicate)
     assert (str(killed), killed.exit, killed.signal, killed.batch) == ("killed by SIGKILL (9)", None, 9, 17)
     ended = duplicate(errors.WorkerError("ended", exit=3))
     assert (ended.exit, ended.signal, ended.batch) == (3, None, None)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_what_was_found_beside_an_unread_file_survives_pickling(duplicate):
+    problem = Problem("R033", "/c/x", "image", 2, 17, "the checksum differs")
+    unread = [PermissionError(13, "Permission denied", name) for name in ("a", "b")]
+    error = duplicate(errors.UnreadError("/c/x", unread, [problem]))
+    assert isinstance(error, errors.DsrtError)
+    assert isinstance(error, OSError)
+    assert (error.errno, error.strerror, error.filename) == (13, "Permission denied", "a")
+    assert (error.cache, error.problems) == ("/c/x", [problem])
+    assert [(type(e), e.errno, e.filename) for e in error.unread] == [
+        (PermissionError, 13, "a"),
+        (PermissionError, 13, "b"),
+    ]
+    assert str(error).startswith("cache '/c/x': [Errno 13] Permission denied: 'a' and 1 more")
 
 
 def test_errors_about_files_have_their_errno():

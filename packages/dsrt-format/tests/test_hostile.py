@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from blake3 import blake3
 
-from dsrt_format import Bytes, Dense, reference, validate
+from dsrt_format import Bytes, Dense, UnreadError, reference, validate
 
 ENTRY = [("end", "<u8"), ("crc", "<u4"), ("size", "<u8")]
 
@@ -102,9 +102,10 @@ def test_a_directory_that_may_not_be_listed_is_an_error_of_the_system(plain, mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(PermissionError) as caught:
+    with pytest.raises(UnreadError) as caught:
         validate(plain)
-    assert caught.value.filename == str(plain)
+    assert [(type(e), e.filename) for e in caught.value.unread] == [(PermissionError, ".")]
+    assert caught.value.problems == []
 
 
 def test_an_error_of_the_device_names_the_file(plain, monkeypatch):
@@ -113,8 +114,21 @@ def test_an_error_of_the_device_names_the_file(plain, monkeypatch):
 
     kept = os.read
     monkeypatch.setattr(os, "read", lambda fd, n: kept(fd, n) if n > 100 else fail(fd, n))
-    with pytest.raises(OSError, match=r"Input/output error: 'fields/x/00000\.shard'"):
+    with pytest.raises(UnreadError, match=r"Input/output error: 'fields/x/00000\.shard'") as caught:
         validate(plain)
+    assert caught.value.errno == 5
+
+
+def test_an_error_of_who_is_told_the_progress_is_none_of_a_file(plain):
+    def tell(done, total):
+        raise BrokenPipeError(32, "Broken pipe", "the terminal")
+
+    with pytest.raises(BrokenPipeError):
+        validate(plain, progress=tell)
+    # In the middle of a file.
+    reference.write(plain.parent / "long", {"x": Bytes()}, [{"x": bytes(1 << 20)}] * 4)
+    with pytest.raises(BrokenPipeError):
+        validate(plain.parent / "long", progress=tell)
 
 
 def test_an_index_that_goes_up_and_down_is_read_so_often_and_not_more(tmp_path, change_manifest):

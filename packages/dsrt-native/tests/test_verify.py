@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrt_format import Bytes, Dense, validate
+from dsrt_format import Bytes, Dense, UnreadError, validate
 from dsrt_format.validate import Problem
 from dsrt_native import verify
 
@@ -179,6 +179,28 @@ def test_files_that_cannot_be_opened_are_no_problem_of_the_cache(path):
     assert str(path) in str(caught.value)
     assert caught.value.filename is not None
     assert (path / caught.value.filename).exists()
+
+
+def test_every_file_that_cannot_be_opened_is_named_and_none_is_done(path):
+    told: list[tuple[int, int]] = []
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def close_the_gate(done: int, total: int) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+        told.append((done, total))
+
+    try:
+        with pytest.raises(UnreadError, match="Too many open files") as caught:
+            verify(path, progress=close_the_gate)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    unread = [error.filename for error in caught.value.unread]
+    files = {str(f.relative_to(path)) for f in path.rglob("*") if f.is_file() and f.name != "manifest.json"}
+    assert set(unread) == files | {"."}
+    assert caught.value.filename == unread[0]
+    assert unread[-2:] == ["metadata.arrow", "."]
+    assert caught.value.problems == []
+    assert told[-1] == (0, sum((path / name).stat().st_size for name in files))
 
 
 def test_what_is_no_cache_is_one_problem(tmp_path):

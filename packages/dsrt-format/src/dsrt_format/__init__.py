@@ -19,6 +19,7 @@ from dsrt_format.errors import (
     StaleCacheError,
     StateMismatchError,
     UnknownVersionError,
+    UnreadError,
     WorkerError,
 )
 from dsrt_format.fields import Bytes, Dense, Ragged, Text, Zstd
@@ -47,6 +48,7 @@ __all__ = [
     "StateMismatchError",
     "Text",
     "UnknownVersionError",
+    "UnreadError",
     "WorkerError",
     "Zstd",
     "errors",

@@ -206,7 +206,7 @@ class CacheDirectory:
             with os.scandir(descriptor) as found:
                 yield from found
         except OSError as error:
-            error.filename = name or self.path
+            error.filename = name or "."
             raise
         finally:
             os.close(descriptor)

@@ -6,7 +6,10 @@ where it was found; branch on those attributes, never on the text.
 """
 
 import errno
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dsrt_format.validate.problem import Problem
 
 __all__ = [
     "CacheExistsError",
@@ -20,6 +23,7 @@ __all__ = [
     "StaleCacheError",
     "StateMismatchError",
     "UnknownVersionError",
+    "UnreadError",
     "WorkerError",
 ]
 
@@ -156,6 +160,36 @@ class WorkerError(DsrtError, RuntimeError):
         self.exit = exit
         self.signal = signal
         self.batch = batch
+
+
+class UnreadError(DsrtError, OSError):
+    """Files of a cache that is verified cannot be read: the system refuses them (EIO, EACCES).
+
+    Everything else of the cache was looked at. ``errno``, ``strerror`` and ``filename`` are those of the
+    first such file.
+
+    Args:
+        cache: The path of the cache as it was given.
+        unread: The error of each file or directory, at least one, in the order in which problems are listed;
+            ``filename`` is the path inside the cache.
+        problems: What was found in all others, and in these up to where they could not be read.
+    """
+
+    def __init__(self, cache: str, unread: "list[OSError]", problems: "list[Problem]") -> None:
+        super().__init__(unread[0].errno, unread[0].strerror, unread[0].filename)
+        self.cache = cache
+        self.unread = unread
+        self.problems = problems
+
+    def __str__(self) -> str:
+        more = f" and {len(self.unread) - 1} more files or directories" if len(self.unread) > 1 else ""
+        return (
+            f"cache {self.cache!r}: {super().__str__()}{more}; all else was verified, and what was "
+            "found is in the attribute problems"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cache, self.unread, self.problems), self.__dict__
 
 
 class InternalError(DsrtError, RuntimeError):

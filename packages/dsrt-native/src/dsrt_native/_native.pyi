@@ -244,8 +244,11 @@ def verify(
     rate: float | None,
     threads: int,
     progress: Callable[[int, int], object] | None,
-) -> list[tuple[str, str | None, int | None, int | None, str, int]]:
-    """Every problem of a cache: rule, field, shard, sample, message, how many it stands for unlisted."""
+) -> tuple[list[tuple[str, str | None, int | None, int | None, str, int]], list[tuple[str, int]]]:
+    """Every problem of a cache: rule, field, shard, sample, message, how many it stands for unlisted.
+
+    Beside them the files that the system refused to read, with its error number.
+    """
 
 def train_dictionary(records: list[bytes], size: int) -> bytes:
     """A dictionary of at most `size` bytes for records that resemble these."""

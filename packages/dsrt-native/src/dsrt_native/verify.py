@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from typing import get_args
 
+from dsrt_format import UnreadError
 from dsrt_format.validate import Level, Problem
 from dsrt_native import _native
 from dsrt_native.arguments import callback, whole
@@ -38,8 +39,8 @@ def verify(
         rate: The most bytes per second, over all threads; None is as fast as it goes.
         threads: The most threads; None is one for each CPU that this process may use.
         progress: Called on this thread with the bytes that are done and those there are in all (of this part
-            and level): at the beginning, at the end, and about 20 times a second between them. What it raises
-            ends the run and comes up.
+            and level): at the beginning, at the end, and about 20 times a second between them. At the end all
+            are done, unless a file could not be read. What it raises ends the run and comes up.
 
     Returns:
         The problems in the order of the files, whatever the threads; a list with nothing but warnings is a
@@ -47,14 +48,16 @@ def verify(
         there are (`Problem.unlisted`).
 
     Raises:
-        OSError: What is there cannot be read; `filename` says which file, as a path inside the cache.
+        UnreadError: Files or directories cannot be read; everything else was looked at. `problems` has
+            what was found, `unread` an OSError for each of them.
+        OSError: The directory or its manifest cannot be read, or no thread started.
         MemoryError: A record or the metadata is larger than the memory.
         ValueError: A level, part, rate or number of threads that cannot be.
         TypeError: An argument has another type.
     """
     if level not in get_args(Level):
         raise ValueError(f"level={level!r}: expected one of {', '.join(map(repr, get_args(Level)))}")
-    found = _native.verify(
+    found, refused = _native.verify(
         path,
         level=level,
         part=_part(part),
@@ -63,10 +66,13 @@ def verify(
         progress=None if progress is None else callback("progress", progress),
     )
     cache = os.fspath(path)
-    return [
+    problems = [
         Problem(rule, cache, field, shard, sample, text, unlisted)
         for rule, field, shard, sample, text, unlisted in found
     ]
+    if refused:
+        raise UnreadError(cache, [OSError(code, os.strerror(code), file) for file, code in refused], problems)
+    return problems
 
 
 def _part(part: tuple[int, int]) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from dsrt_format.codecs import Decoder
 from dsrt_format.dictionary import check_dictionary_header, read_dictionary
 from dsrt_format.directory import MAX_TRIES, CacheDirectory
 from dsrt_format.entries import METADATA_NAME, Field
+from dsrt_format.errors import UnreadError
 from dsrt_format.header import HEADER_BYTES
 from dsrt_format.manifest import Manifest, read_manifest
 from dsrt_format.manifest_limits import limit_violations
@@ -37,7 +38,8 @@ def validate(
             to R046, R051, R053). ``"records"``: every record as well, as a read checks it, and that bools
             are 0 or 1 (R033 to R038, R052; of a record the first that it breaks). ``"digests"``: the digests
             of whole shard files as well (R050).
-        progress: Called with the bytes that are done and those there are in all at this level.
+        progress: Called with the bytes that are done and those there are in all at this level. At the end all
+            are done, unless a file could not be read. What it raises ends the run and comes up.
 
     Returns:
         The problems in a fixed order: the manifest by rule; of each field in the manifest's order the
@@ -48,12 +50,14 @@ def validate(
 
         After R000 to R006 nothing else is looked at. Files of a field (with R021, the file) that the
         manifest describes wrongly are not opened, and no shard file is if a shard has an impossible number of
-        samples. If a dictionary is damaged, the records of its field are checked up to their checksums. A
-        file that becomes shorter while it is read ends there (R030).
+        samples. If a dictionary is damaged or cannot be read, the records of its field are checked up to
+        their checksums. A file that becomes shorter while it is read ends there (R030).
 
     Raises:
         ValueError: There is no such level.
-        OSError: What is there cannot be read; `filename` says which file, as a path inside the cache.
+        UnreadError: Files or directories cannot be read; everything else was looked at. `problems` has
+            what was found, `unread` an OSError for each of them.
+        OSError: The directory or its manifest cannot be read.
         MemoryError: A compressed record or the metadata is larger than the memory.
     """
     if level not in get_args(Level):
@@ -67,12 +71,15 @@ def validate(
                 except Violation as violation:
                     report.add(violation)
                 # A rebuild removes the old cache, which says nothing of the one that is at the path now.
-                is_old = not report.rules.isdisjoint(("R000", "R030")) and directory.is_replaced()
+                is_lost = bool(report.unread) or not report.rules.isdisjoint(("R000", "R030"))
+                is_old = is_lost and directory.is_replaced()
         except Violation as violation:
             report.add(violation)
             is_old = False
         if not is_old:
             break
+    if report.unread:
+        raise UnreadError(os.fspath(path), report.unread, report.problems())
     return report.problems()
 
 
@@ -99,14 +106,10 @@ class _Validation:
         self._progress = Progress(progress, self._total())
 
     def run(self) -> None:
-        # First, because it takes no time and fails where the directory may not be listed.
-        unknown, more_unknown = unknown_files(self._directory, self._manifest)
         for field in self._fields:
             self._check_field(field)
         self._check_metadata()
-        for violation in unknown:
-            self._report.add(violation)
-        self._report.count("R053", more_unknown)
+        self._check_unknown()
 
     def _check_limits(self) -> None:
         """Check the values of the manifest, and note which files it describes too wrongly to be opened."""
@@ -154,10 +157,13 @@ class _Validation:
             except MemoryError as error:
                 error.add_note(f"in field {field.name!r}, shard {shard} of {self._directory.path!r}")
                 raise
+            except OSError as error:
+                self._refused(error)
+                continue
             self._progress.end()
 
     def _decoder(self, field: Field) -> Decoder | None:
-        """Return the decoder of a field, or None if its dictionary is damaged."""
+        """Return the decoder of a field, or None if its dictionary is damaged or unread."""
         if field.dictionary is None:
             return Decoder()
         self._progress.begin(field.dictionary.bytes)
@@ -167,12 +173,15 @@ class _Validation:
                     check_dictionary_header(file, field.dictionary)
                 except Violation as violation:
                     self._report.add(violation.at(field=field.name))
-                return Decoder(read_dictionary(file, field.dictionary))
+                decoder = Decoder(read_dictionary(file, field.dictionary))
         except Violation as violation:
             self._report.add(violation.at(field=field.name))
+            decoder = None
+        except OSError as error:
+            self._refused(error)
             return None
-        finally:
-            self._progress.end()
+        self._progress.end()
+        return decoder
 
     def _check_metadata(self) -> None:
         if (entry := self._metadata) is None:
@@ -187,4 +196,25 @@ class _Validation:
                     self._report.add(violation)
         except Violation as violation:
             self._report.add(violation)
+        except OSError as error:
+            self._refused(error)
+            return
         self._progress.end()
+
+    def _check_unknown(self) -> None:
+        self._progress.begin(0)
+        try:
+            unknown, more = unknown_files(self._directory, self._manifest)
+        except OSError as error:
+            self._refused(error)
+            return
+        for violation in unknown:
+            self._report.add(violation)
+        self._report.count("R053", more)
+
+    def _refused(self, error: OSError) -> None:
+        """Note the error of a file that the system refuses, after which the next one is looked at."""
+        if error is self._progress.raised:
+            raise error
+        self._report.refused(error)
+        self._progress.give_up()

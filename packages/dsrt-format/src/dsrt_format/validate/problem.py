@@ -79,6 +79,7 @@ class Report:
         self._cache = cache
         self._found: list[Problem] = []
         self._counts: Counter[str] = Counter()
+        self.unread: list[OSError] = []
 
     def add(self, violation: Violation) -> None:
         """Add a violation with its place, or count it where the list of its rule is full."""
@@ -94,6 +95,11 @@ class Report:
                     violation.message,
                 )
             )
+
+    def refused(self, error: OSError) -> None:
+        """Note that the system refuses a file or directory, which breaks no rule."""
+        # Its frames would keep what they have read of the file.
+        self.unread.append(error.with_traceback(None))
 
     def count(self, rule: str, more: int) -> None:
         """Count violations of a rule whose list is full."""

@@ -13,6 +13,9 @@ class Progress:
     Args:
         report: Called with the bytes that are done and those there are in all, or None.
         total: The latter.
+
+    Attributes:
+        raised: What `report` raised, if that is what a file could have raised.
     """
 
     def __init__(self, report: Callable[[int, int], None] | None, total: int) -> None:
@@ -23,6 +26,7 @@ class Progress:
         self._passes = 1
         self._seen = 0
         self._reported = 0
+        self.raised: OSError | None = None
 
     def begin(self, length: int, passes: int = 1) -> None:
         """Say that a file is next, which counts for `length` bytes and is read so many times."""
@@ -40,7 +44,17 @@ class Progress:
         self._before += self._length
         self._tell(self._before)
 
+    def give_up(self) -> None:
+        """Say that the file cannot be read any further: what was read of it is done."""
+        self._before += min(self._seen // self._passes, self._length)
+        self._tell(self._before)
+
     def _tell(self, done: int) -> None:
         self._reported = done
-        if self._report is not None:
+        if self._report is None:
+            return
+        try:
             self._report(done, self._total)
+        except OSError as error:
+            self.raised = error
+            raise

@@ -105,7 +105,7 @@ fn check_lengths(cache: &Cache, found: &[Found]) {
 /// Verification finds of each record what reading it found.
 fn check_verified(root: &Path, shard: &Shard, ranges: &[Option<(u64, u64)>], found: &[Found]) {
     let options = Options { level: Level::Digests, part: Part::WHOLE, rate: None, threads: 1 };
-    let problems = verify(root, &options, &mut |_, _| Ok(())).unwrap();
+    let problems = verify(root, &options, &mut |_, _| Ok(())).unwrap().problems;
     let rules = |sample: Option<u64>| {
         let of = problems.iter().filter(move |problem| problem.place.sample == sample);
         of.map(|problem| problem.rule).collect::<Vec<_>>()

@@ -51,7 +51,8 @@ impl Control {
     }
 }
 
-/// The bytes of one file in the account of a run. However the file ends, all of them are done at its end.
+/// The bytes of one file in the account of a run. However the file ends, all of them are done at its end, unless the
+/// operating system refuses it: then those are that were asked for.
 pub(super) struct Meter<'a> {
     control: &'a Control,
     left: u64,
@@ -70,6 +71,11 @@ impl<'a> Meter<'a> {
         self.left -= counted;
         self.control.done.fetch_add(counted, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Says that nothing more can be read of the file.
+    pub(super) fn give_up(&mut self) {
+        self.left = 0;
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -103,6 +109,11 @@ mod tests {
         drop(meter);
         drop(Meter::new(&control, 11));
         assert_eq!(control.done(), 111);
+        let mut refused = Meter::new(&control, 100);
+        refused.spend(7).unwrap();
+        refused.give_up();
+        drop(refused);
+        assert_eq!(control.done(), 118);
     }
 
     #[test]

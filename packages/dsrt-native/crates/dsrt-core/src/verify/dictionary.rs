@@ -18,7 +18,7 @@ use crate::read::{Directory, check_header};
 pub(super) enum Decoder {
     /// The dictionary.
     Loaded(Dictionary),
-    /// It is damaged, or not there: records are not decoded.
+    /// It is damaged, not there, or could not be read: records are not decoded.
     Damaged,
 }
 
@@ -42,13 +42,12 @@ impl DictionaryJob<'_> {
         let decoder = match self.read(&mut meter, &place, &mut found) {
             Ok(dictionary) => Decoder::Loaded(dictionary),
             Err(error) => {
-                found.found_at(error, &place)?;
+                found.ended(error, &place, &mut meter)?;
                 Decoder::Damaged
             }
         };
-        if self.is_counted {
-            report.append(found);
-        }
+        // Without it the records of this part are not proven either, so that it is unread in each.
+        report.append(if self.is_counted { found } else { found.without_problems() });
         Ok(decoder)
     }
 

@@ -34,7 +34,7 @@ impl MetadataJob<'_> {
             Err(error) => {
                 // Where in a column or message it lies is said by the message; the names of columns are judged by R045.
                 let field = error.place().field.clone().filter(|_| matches!(error.rule_number(), Some(45 | 46)));
-                report.found_at(error, &Place { field, ..Place::default() })
+                report.ended(error, &Place { field, ..Place::default() }, &mut meter)
             }
         }
     }

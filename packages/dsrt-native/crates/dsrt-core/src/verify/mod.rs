@@ -39,7 +39,7 @@ use report::Report;
 
 pub use level::Level;
 pub use part::Part;
-pub use problem::Problem;
+pub use problem::{Findings, Problem, Unread};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use shard::MOST_READ;
 pub use throttle::Rate;
@@ -59,13 +59,14 @@ pub struct Options {
 /// Lists every problem of the cache in directory `path`.
 ///
 /// `watch` is called on the calling thread every few milliseconds with the bytes that are done and those there are in
-/// all; its error ends the run. An error other than that is one of the operating system, or memory that does not
-/// suffice: what breaks a rule is a problem.
-pub fn verify(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
+/// all; its error ends the run. What breaks a rule is a problem, and a file that the operating system refuses does not
+/// keep the others from being read. An error other than that of `watch` is one of the operating system before the
+/// manifest is read, or memory that does not suffice.
+pub fn verify(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Findings> {
     verify_cache(path, options, watch).map_err(|error| error.in_cache(&path.to_string_lossy().into()))
 }
 
-fn verify_cache(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Vec<Problem>> {
+fn verify_cache(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<Findings> {
     checksum::prepare();
     let mut tries = TRIES;
     loop {
@@ -74,15 +75,16 @@ fn verify_cache(path: &Path, options: &Options, watch: &mut dyn FnMut(u64, u64) 
             Err(error) => {
                 let mut report = Report::default();
                 report.found(error)?;
-                return Ok(report.into_problems());
+                return Ok(Findings { problems: report.into_problems(), ..Findings::default() });
             }
         };
-        let problems = run::run(&directory, &inventory, report, options, watch)?;
+        let found = run::run(&directory, &inventory, report, options, watch)?;
         tries -= 1;
         // A rebuild removes the old cache, which says nothing of the one that is at the path now.
         let is_old = || Directory::open(path).is_ok_and(|now| !now.is(&directory));
-        if tries == 0 || problems.iter().all(|problem| problem.rule != 30) || !is_old() {
-            return Ok(problems);
+        let is_whole = found.unread.is_empty() && found.problems.iter().all(|problem| problem.rule != 30);
+        if tries == 0 || is_whole || !is_old() {
+            return Ok(found);
         }
     }
 }

@@ -17,6 +17,24 @@ pub struct Problem {
     pub unlisted: u64,
 }
 
+/// A file or directory of the cache that the operating system refused to read: EIO, EACCES. That breaks no rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The path inside the cache.
+    pub file: String,
+    /// The error number.
+    pub code: i32,
+}
+
+/// What a run finds.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// In the order of the files.
+    pub problems: Vec<Problem>,
+    /// What was not read, or not to its end, in the same order.
+    pub unread: Vec<Unread>,
+}
+
 /// Where in the cache, as far as it is one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::problem::{Place, Problem};
+use super::control::Meter;
+use super::problem::{Findings, Place, Problem, Unread};
 use crate::error::{Error, Result};
 
 /// The most problems of one rule that are listed.
@@ -15,6 +16,7 @@ pub(super) struct Report {
     listed: Vec<Problem>,
     /// Of each rule how many there are, listed or not.
     counts: BTreeMap<u16, u64>,
+    unread: Vec<Unread>,
 }
 
 impl Report {
@@ -49,6 +51,19 @@ impl Report {
         Ok(())
     }
 
+    /// The same, of the error that ended a file. Where the operating system refused it, the file is noted as unread.
+    pub(super) fn ended(&mut self, error: Error, place: &Place, meter: &mut Meter) -> Result<()> {
+        let (Some(file), Some(code)) = (error.file(), error.os_code()) else { return self.found_at(error, place) };
+        meter.give_up();
+        self.unread.push(Unread { file: file.to_owned(), code });
+        Ok(())
+    }
+
+    /// Leaves out the problems, and not what was unread.
+    pub(super) fn without_problems(self) -> Self {
+        Self { unread: self.unread, ..Self::default() }
+    }
+
     /// Whether there is no problem.
     pub(super) fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -59,7 +74,8 @@ impl Report {
     }
 
     /// Adds what comes after.
-    pub(super) fn append(&mut self, later: Report) {
+    pub(super) fn append(&mut self, mut later: Report) {
+        self.unread.append(&mut later.unread);
         let mut before = self.counts.clone();
         for problem in later.listed {
             let count = before.entry(problem.rule).or_default();
@@ -93,11 +109,15 @@ pub(super) struct Merge {
     /// Of each rule the first problems, by job and place in its report.
     first: BTreeMap<u16, BTreeMap<(usize, usize), Problem>>,
     counts: BTreeMap<u16, u64>,
+    unread: BTreeMap<usize, Vec<Unread>>,
 }
 
 impl Merge {
     /// Takes the report of job `number`.
     pub(super) fn give(&mut self, number: usize, report: Report) {
+        if !report.unread.is_empty() {
+            self.unread.insert(number, report.unread);
+        }
         for (place, problem) in report.listed.into_iter().enumerate() {
             let first = self.first.entry(problem.rule).or_default();
             first.insert((number, place), problem);
@@ -110,16 +130,18 @@ impl Merge {
         }
     }
 
-    pub(super) fn into_problems(self) -> Vec<Problem> {
+    pub(super) fn into_findings(self) -> Findings {
         let mut ordered: Vec<_> = self.first.into_values().flatten().collect();
         ordered.sort_unstable_by_key(|(place, _)| *place);
         let listed = ordered.into_iter().map(|(_, problem)| problem).collect();
-        Report { listed, counts: self.counts }.into_problems()
+        let problems = Report { listed, counts: self.counts, ..Report::default() }.into_problems();
+        Findings { problems, unread: self.unread.into_values().flatten().collect() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::Control;
     use super::*;
     use crate::error::Kind;
 
@@ -139,7 +161,7 @@ mod tests {
         merge.give(4, report(33, 2900..3000));
         merge.give(2, report(33, 2..900));
         merge.give(0, report(33, 0..2));
-        let problems = merge.into_problems();
+        let problems = merge.into_findings().problems;
         assert_eq!(problems.len(), 2001);
         let of = |rule| problems.iter().filter(move |p| p.rule == rule && p.place.sample.is_some());
         assert!(of(33).map(|p| p.place.sample.unwrap()).eq(0..1000));
@@ -158,6 +180,28 @@ mod tests {
             assert_eq!(merge.first[&33].len(), 1000);
         }
         assert_eq!(merge.first[&33].last_key_value().unwrap().0, &(0, 999));
+    }
+
+    #[test]
+    fn a_file_that_the_system_refuses_is_noted_in_the_order_of_the_jobs_and_what_was_found_is_kept() {
+        let control = Control::new(None);
+        let place = Place::default();
+        let mut merge = Merge::default();
+        for number in [2, 1] {
+            let mut job = report(33, 0..number);
+            let refused = std::io::Error::from_raw_os_error(5);
+            let refused = Error::io_of("cannot read", &format!("file {number}"), refused);
+            job.ended(refused, &place, &mut Meter::new(&control, 100)).unwrap();
+            job.ended(Error::rule(Kind::Format, 30, "cut"), &place, &mut Meter::new(&control, 10)).unwrap();
+            merge.give(number as usize, job);
+        }
+        let ended = Report::default().ended(Error::new(Kind::State, "no"), &place, &mut Meter::new(&control, 0));
+        assert_eq!(ended.unwrap_err().kind(), Kind::State);
+        let found = merge.into_findings();
+        let unread: Vec<_> = found.unread.iter().map(|unread| (&*unread.file, unread.code)).collect();
+        assert_eq!(unread, [("file 1", 5), ("file 2", 5)]);
+        assert_eq!(found.problems.iter().map(|problem| problem.rule).collect::<Vec<_>>(), [33, 30, 33, 33, 30]);
+        assert_eq!(control.done(), 20);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::control::Control;
 use super::dictionary::Decoder;
 use super::engine::{self, Scratch};
 use super::plan::{Job, Plan};
-use super::problem::Problem;
+use super::problem::Findings;
 use super::report::{Merge, Report};
 use super::{Options, Result};
 use crate::format::manifest::Inventory;
@@ -19,7 +19,7 @@ pub(super) fn run(
     listed: Report,
     options: &Options,
     watch: &mut dyn FnMut(u64, u64) -> Result<()>,
-) -> Result<Vec<Problem>> {
+) -> Result<Findings> {
     let plan = Plan::new(directory, inventory, options.level, options.part);
     let total = plan.bytes();
     let control = Control::new(options.rate);
@@ -41,8 +41,10 @@ pub(super) fn run(
             |slot, report| merge.give(slot + 1, report),
         )?;
     }
-    watch(total, total)?;
-    Ok(merge.into_problems())
+    let found = merge.into_findings();
+    // What could not be read is not done at the end, either.
+    watch(if found.unread.is_empty() { total } else { run.control.done().min(total) }, total)?;
+    Ok(found)
 }
 
 /// What the threads of a run share.

@@ -69,8 +69,8 @@ impl ShardJob<'_> {
         report.append(records);
         match checked {
             Ok(()) => Ok(()),
-            // The file is not there as it should be, or ended while it was read.
-            Err(error) => report.found_at(error, &self.place()),
+            // The file is not there as it should be, ended while it was read, or cannot be read.
+            Err(error) => report.ended(error, &self.place(), &mut meter),
         }
     }
 

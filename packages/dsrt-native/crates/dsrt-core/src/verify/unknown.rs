@@ -22,10 +22,18 @@ const FIELDS: &[u8] = b"fields";
 
 impl UnknownJob<'_> {
     pub(super) fn check(&self, control: &Control, report: &mut Report) -> Result<()> {
-        let meter = Meter::new(control, 0);
+        let mut meter = Meter::new(control, 0);
+        match self.search(&meter, report) {
+            Ok(()) => Ok(()),
+            Err(error) => report.ended(error, &Place::default(), &mut meter),
+        }
+    }
+
+    /// Lists them, or none if one of the directories cannot be listed.
+    fn search(&self, meter: &Meter, report: &mut Report) -> Result<()> {
         let mut unknown = Unknown::default();
         let root = self.directory.descriptor();
-        each_name(&root, ".", &meter, |name| {
+        each_name(&root, ".", meter, |name| {
             let is_known = name == MANIFEST.as_bytes()
                 || name == FIELDS
                 || (name == METADATA.as_bytes() && self.inventory.has_metadata);
@@ -34,7 +42,7 @@ impl UnknownJob<'_> {
             }
         })?;
         if let Some(fields) = open(&root, FIELDS, "fields")? {
-            self.check_fields(&fields, &meter, &mut unknown)?;
+            self.check_fields(&fields, meter, &mut unknown)?;
         }
         for path in unknown.first {
             let path = shown(&path);
