@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dsrt_cli import verify as command
-from dsrt_format import Bytes, Problem
+from dsrt_format import Bytes, InternalError, Problem, validate
 from dsrt_format.reference import write
 
 
@@ -103,6 +103,7 @@ def test_json_is_a_line_per_problem_and_one_for_the_path(dsrt, cache):
         "part": [0, 1],
         "problems": 4,
         "warnings": 1,
+        "unread": 0,
         "samples": 5,
         "bytes": size,
         "bytes_read": size,
@@ -143,6 +144,7 @@ def test_of_thousands_of_problems_those_of_one_file_are_one_row(dsrt, tmp_path):
         ["R050", "file", "x", "1"],
         ["R050", "file", "x", "2"],
     ]
+    assert next(line.split()[-1] for line in lines if line.startswith("x  ")) == "1,003+"
     assert "1-9, 11-19, 21-29, 31-39, 41-49, …  1,000 of them; the first: the checksum" in result.stdout
     assert lines[-1] == "and 1,700 more of R033, which are not listed"
     found = dsrt("verify", path, "--json")
@@ -180,6 +182,50 @@ def test_what_the_system_refuses_could_not_be_looked_at(dsrt, cache, monkeypatch
     result = dsrt("verify", cache)
     assert result.exit_code == 2
     assert "Permission denied: 'fields/image/00000.shard'" in result.stdout
+
+
+def test_a_field_that_comes_after_the_last_problem_listed_may_have_some(dsrt, tmp_path):
+    path = tmp_path / "many"
+    fields = {name: Bytes() for name in "abc"}
+    write(path, fields, [dict.fromkeys(fields, bytes([i % 256])) for i in range(1200)], metadata={})
+    for name in "bc":
+        with open(path / "fields" / name / "00000.shard", "r+b") as file:
+            file.seek(64)
+            file.write(bytes((i + 1) % 256 for i in range(1200)))
+    rows = [line.split() for line in dsrt("verify", path, "--level", "records").stdout.splitlines()]
+    assert [row[-1] for row in rows if row[1:2] == ["bytes"]] == ["-", "1,000+", "0+"]
+
+
+def test_of_what_could_not_be_read_the_bytes_and_seconds_are_true(dsrt, cache, monkeypatch, plain):
+    def refuse(path, *, progress, **options):
+        progress(7, 100)
+        raise PermissionError(13, "Permission denied", "fields/image/00000.shard")
+
+    monkeypatch.setattr(command, "validate", refuse)
+    (summary,) = objects(dsrt("verify", cache, "--json"), "summary")
+    assert (summary["status"], summary["bytes_read"], summary["samples"]) == ("unseen", 7, 5)
+
+
+def test_a_defect_of_the_engine_ends_one_path_and_not_the_others(dsrt, cache, tmp_path, monkeypatch, plain):
+    other = tmp_path / "other"
+    write(other, {"x": Bytes()}, [{"x": b"abc"}])
+    damage(cache)
+
+    def fail(path, **options):
+        if path == other:
+            raise InternalError("the engine panicked")
+        return validate(path, **options)
+
+    monkeypatch.setattr(command, "validate", fail)
+    result = dsrt("verify", cache, other, cache, "--json")
+    assert result.exit_code == 1
+    found = objects(result, "summary")
+    assert [(f["path"], f["status"]) for f in found] == [
+        (str(cache), "damaged"),
+        (str(other), "unseen"),
+        (str(cache), "damaged"),
+    ]
+    assert found[1]["message"] == "the engine panicked"
 
 
 def test_a_damaged_manifest_is_damage(dsrt, cache):

@@ -24,7 +24,7 @@ def show(finding: Finding, level: str, part: tuple[int, int]) -> None:
     """Print what was found out about a path."""
     console = output()
     path = one_line(finding.path)
-    if finding.status == "unseen":
+    if finding.status == "unseen" and not finding.unread:
         console.print(f"{path}: could not be looked at", style="yellow", soft_wrap=True)
         console.print(f"  {printable(finding.message or '')}", soft_wrap=True)
         return
@@ -32,16 +32,23 @@ def show(finding: Finding, level: str, part: tuple[int, int]) -> None:
     verdict, style = "sound", "green"
     if finding.status == "damaged":
         verdict, style = f"damaged: {how_many:,} problem{'s' if how_many > 1 else ''}", "bold red"
+    elif finding.unread:
+        verdict, style = "no problem in what could be read", "yellow"
+    if unread := len(finding.unread):
+        verdict += f", {unread:,} file{'s' if unread > 1 else ''} not read"
     if warnings := count(finding.warnings):
         verdict += f", {warnings:,} warning{'s' if warnings > 1 else ''}"
     console.print(f"{path}: {verdict}", style=style, soft_wrap=True)
     console.print(f"  {_effort(finding, level, part)}", soft_wrap=True)
     if finding.manifest is not None:
         console.print()
-        console.print(_read(finding.manifest, [p for p in finding.problems if not p.unlisted]))
+        console.print(_read(finding.manifest, finding.problems))
     if finding.problems:
         console.print()
         _show_problems(console, finding.problems)
+    if finding.unread:
+        console.print()
+        _show_unread(console, finding.unread)
     if finding.warnings:
         console.print()
         _show_warnings(console, finding.warnings)
@@ -57,26 +64,42 @@ def _effort(finding: Finding, level: str, part: tuple[int, int]) -> str:
 
 
 def _read(manifest: Manifest, problems: Sequence[Problem]) -> Table:
-    """The fields and the metadata, each with how many of the listed problems are its own."""
+    """The fields and the metadata, each with how many of the problems are its own.
+
+    Of a rule of which not all are listed, the others are of those that come after the last one listed, or of
+    that one itself: "+" says that there may be more.
+    """
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("field", "kind", "dtype", "codec"):
         table.add_column(title)
     for title in ("shards", "size", "problems"):
         table.add_column(title, justify="right")
-    found = Counter(problem.field for problem in problems if problem.kind != "metadata")
+    listed = [problem for problem in problems if not problem.unlisted]
+    found = Counter(problem.field for problem in listed if problem.kind != "metadata")
+    cut = {problem.rule: problem.kind for problem in problems if problem.unlisted}
+    last = {p.rule: p.field for p in listed if p.rule in cut and p.kind != "metadata"}
+    maybe_more = False
     for field in manifest.fields:
+        maybe_more = maybe_more or field.name in last.values()
         files, held = f"{len(field.files):,}", size(field.total_bytes)
         row = field.name, field.kind, field.dtype, field.codec, files, held
-        _add(table, row, found[field.name])
+        _add(table, row, found[field.name], maybe_more)
     if manifest.metadata is not None:
-        # Its file is the only one that belongs to no field.
-        bad = sum(p.kind == "metadata" or (p.kind == "file" and p.field is None) for p in problems)
-        _add(table, ("metadata", "", "", "", "", size(manifest.metadata.bytes)), bad)
+        bad = sum(_is_of_metadata(problem.kind, problem.field) for problem in listed)
+        row = "metadata", "", "", "", "", size(manifest.metadata.bytes)
+        _add(table, row, bad, any(_is_of_metadata(kind, None) for kind in cut.values()))
     return table
 
 
-def _add(table: Table, row: Sequence[str], bad: int) -> None:
-    table.add_row(*row, f"{bad:,}" if bad else "-", style="red" if bad else None)
+def _is_of_metadata(kind: str, field: str | None) -> bool:
+    """Whether a problem is one of metadata.arrow, the only file that belongs to no field."""
+    return kind == "metadata" or (kind == "file" and field is None)
+
+
+def _add(table: Table, row: Sequence[str], bad: int, maybe_more: bool) -> None:
+    amount = f"{bad:,}{'+' if maybe_more else ''}"
+    is_bad = bad > 0 or maybe_more
+    table.add_row(*row, amount if is_bad else "-", style="red" if is_bad else None)
 
 
 def _show_problems(console: Console, problems: Sequence[Problem]) -> None:
@@ -120,6 +143,14 @@ def _samples(group: Sequence[Problem]) -> str:
         ranges.append(str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}")
     more = ["…"] if len(ranges) > _MOST_RANGES else []
     return ", ".join(ranges[:_MOST_RANGES] + more) or "-"
+
+
+def _show_unread(console: Console, unread: Sequence[OSError]) -> None:
+    console.print("what could not be read, where more may be wrong:", style="yellow", soft_wrap=True)
+    for error in unread[:_MOST_ROWS]:
+        console.print(f"  {one_line(f'{error.filename}: {error.strerror}')}", soft_wrap=True)
+    if (more := len(unread) - _MOST_ROWS) > 0:
+        console.print(f"  and {more:,} more, which --json lists", soft_wrap=True)
 
 
 def _show_warnings(console: Console, warnings: Sequence[Problem]) -> None:

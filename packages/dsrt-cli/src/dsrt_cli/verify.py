@@ -49,14 +49,17 @@ def verify(
         typer.Option(min=1, max=1024, show_default="the CPUs", help="Threads that check. Needs dsrt-native."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A line of JSON per problem, and a summary per path.")
+        bool, typer.Option("--json", help="A line of JSON per problem or unread file, a summary per path.")
     ] = False,
 ) -> None:
     """Check everything that belongs to caches, and list every damaged record.
 
     With dsrt-native installed, that is done on all cores at the speed of the disk.
 
-    Exit codes: 0 all are sound, 1 damage was found, 2 none was found but a path could not be looked at.
+    A file that cannot be read is listed, too, and the others are checked all the same.
+
+    Exit codes: 0 all are sound, 1 damage was found, 2 none was found but a path or a file could not be
+    looked at.
     """
     which = None if part is None else amounts.part(part)
     check = _engine(level, which, None if rate is None else amounts.rate(rate), threads)
