@@ -10,7 +10,10 @@ from benchmarks.suite import Found
 from benchmarks.workload import Batch, Packed
 
 QUEUED = 16
-"""Batches: more than any queue of a loader holds in the settings that are tried, or than it reads at once."""
+"""Batches: as many as a loader ever has queued, or reads at once, in the settings that are tried.
+
+The machine's alone has more, of small records: it fills up to 1 MiB at once.
+"""
 
 LATE = 4.0
 """A loader so slow that `QUEUED` batches take so many times as long as a trial has no queue that fills."""
