@@ -44,13 +44,7 @@ _BARS = {
     ),
     "samples": _Picture("samples", "samples", "One sample after another, thousand a second"),
     "first": _Picture("first", "first", "First batch of a fresh loader, ms: less is better", 1e3, True),
-    "write": _Picture(
-        "write",
-        "samples memory",
-        "Samples one by one to a closed store, no syncs, s: less is better",
-        1,
-        True,
-    ),
+    "write": _Picture("write", "samples memory", "Writing sample by sample, s: less is better", 1, True),
     "train": _Picture("train", "train", "Training-like consumer, thousand samples a second"),
 }
 
