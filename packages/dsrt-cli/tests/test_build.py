@@ -1,4 +1,5 @@
 import builtins
+import re
 import subprocess
 import sys
 import warnings
@@ -414,3 +415,26 @@ def test_a_worker_that_dies_is_named_and_ends_with_2(dsrt, module):
     assert result.exit_code == 2
     assert "exit code 7" in result.stderr
     assert "it was making sample 6 of 'points'" in result.stderr
+
+
+def test_an_error_is_not_glued_to_a_bar_that_stays(module, tmp_path, on_terminal):
+    module("sources_f3", SOURCE.replace('"label": i}', '"label": shown(i)}') + "\nimport time\n")
+    with open("sources_f3.py", "a") as file:
+        file.write("\ndef shown(i):\n    time.sleep(0.3)\n    return 'no number'\n")
+    code = (
+        "import functools, sys\n"
+        "import dsrt_cli.build\n"
+        "from dsrt_cli import main\n"
+        "dsrt_cli.build.progress = functools.partial(dsrt_cli.build.progress, delay=0)\n"
+        "sys.argv = ['dsrt', 'build', 'sources_f3:Points', '-o', 'caches']\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    assert end.code == 2\n"
+    )
+    text = on_terminal("-c", code, cwd=tmp_path)
+    before, _, after = text.partition("error: ")
+    assert "building points" in before
+    assert "building points" not in after
+    # The last thing before it is that the line of the bar is erased.
+    assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)*$", before)
