@@ -3,9 +3,9 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.cells import cell_len
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dsrt_cli.extras import need
 from dsrt_cli.summary import plain
-from dsrt_cli.terminal import fail, is_terminal, output, printable
+from dsrt_cli.terminal import fail, is_terminal, one_line, output, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,8 +52,10 @@ def query(
     if as_json:
         for part in found.iter_slices(_ROWS_AT_ONCE):
             typer.echo("\n".join(json.dumps(row, allow_nan=False) for row in _rows(part)))
-    else:
+    elif is_terminal(sys.stdout):
         _show(found)
+    else:
+        _write(found)
 
 
 def _rows(frame: "pl.DataFrame") -> Iterator[dict[str, Any]]:
@@ -95,47 +97,46 @@ def _plain(value: Any) -> Any:
 
 
 def _show(frame: "pl.DataFrame") -> None:
-    """All rows; on a terminal as many rows and columns as fit it, and how many more there are."""
-    console = output()
-    if not is_terminal(sys.stdout):
-        widths = _widths(frame)
-        for number, part in enumerate(frame.iter_slices(_ROWS_AT_ONCE)):
-            console.print(_table(part, widths, show_header=number == 0))
-        if frame.is_empty():
-            console.print(_table(frame, widths))
-        return
+    """On a terminal as many rows and columns as fit it, and how many more there are."""
     width, height = shutil.get_terminal_size()
     shown = frame[: max(height - _LINES_AROUND, 1), : max(width // _LEAST_COLUMN_WIDTH, 1)]
-    console.print(_table(shown, [0] * shown.width))
+    table = Table(box=None, header_style="bold")
+    for name, kind in shown.schema.items():
+        title = Text.assemble(printable(name), "\n", (str(kind).lower(), "dim"))
+        table.add_column(title, justify="right" if kind.is_numeric() else "left", no_wrap=True)
+    for row in _rows(shown):
+        table.add_row(*(_cell(value) for value in row.values()))
+    console = output()
+    console.print(table)
     if rows := frame.height - shown.height:
         console.print(f"… and {rows:,} more of {frame.height:,} rows; --json gives all", style="dim")
     if columns := frame.columns[shown.width :]:
         console.print(printable(f"… and the columns {', '.join(columns)}"), style="dim")
 
 
-def _widths(frame: "pl.DataFrame") -> list[int]:
-    """How wide each column is: what is printed in parts is one table all the same."""
-    titles = (_title(name, kind).plain.split("\n") for name, kind in frame.schema.items())
-    widths = [max(map(cell_len, lines)) for lines in titles]
+def _write(frame: "pl.DataFrame") -> None:
+    """All rows and columns as a table, in pieces: Rich would hold it as a whole, and take long."""
+    titles = [
+        [one_line(name) for name in frame.columns],
+        [str(kind).lower() for kind in frame.dtypes],
+    ]
+    widths = [max(map(cell_len, title)) for title in zip(*titles, strict=True)]
     for part in frame.iter_slices(_ROWS_AT_ONCE):
         for row in _rows(part):
             cells = (cell_len(_cell(value)) for value in row.values())
             widths = [max(pair) for pair in zip(widths, cells, strict=True)]
-    return widths
+    is_right = [kind.is_numeric() for kind in frame.dtypes]
 
+    def line(cells: Iterable[str]) -> str:
+        padded = []
+        for cell, width, right in zip(cells, widths, is_right, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(f" {space}{cell} " if right else f" {cell}{space} ")
+        return "".join(padded)
 
-def _title(name: str, kind: "pl.DataType") -> Text:
-    return Text.assemble(printable(name), "\n", (str(kind).lower(), "dim"))
-
-
-def _table(frame: "pl.DataFrame", widths: list[int], *, show_header: bool = True) -> Table:
-    table = Table(box=None, header_style="bold", show_header=show_header)
-    for (name, kind), width in zip(frame.schema.items(), widths, strict=True):
-        justify: Literal["left", "right"] = "right" if kind.is_numeric() else "left"
-        table.add_column(_title(name, kind), justify=justify, no_wrap=True, min_width=width)
-    for row in _rows(frame):
-        table.add_row(*(_cell(value) for value in row.values()))
-    return table
+    typer.echo("\n".join(map(line, titles)))
+    for part in frame.iter_slices(_ROWS_AT_ONCE):
+        typer.echo("\n".join(line(map(_cell, row.values())) for row in _rows(part)))
 
 
 def _cell(value: Any) -> str:
