@@ -132,8 +132,9 @@ fn map(file: &File, name: &str, bytes: u64) -> Result<Mmap> {
     let length = usize::try_from(bytes).map_err(|_| Error::new(Kind::Memory, format!("{name} is too large to map")))?;
     // SAFETY: the mapping is read-only and files of a cache never change after publication. That is a promise of
     // the format and not of the operating system: bytes that change all the same are other bytes, which every
-    // use takes as hostile and bounds-checks anew; no reference into the mapping is taken for anything but
-    // bytes. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
+    // use takes as hostile and bounds-checks anew, or copied before it checked them (the views and bits that Arrow
+    // uses without a look); no reference into the mapping is taken for anything but bytes, numbers, and the content
+    // of strings that Arrow was given. A file that is truncated while it is mapped ends the process with SIGBUS on access, which is
     // documented behaviour and not undefined.
     let map = unsafe { MmapOptions::new().len(length).map(file) };
     map.map_err(|e| Error::io_of("cannot map", name, e))

@@ -33,7 +33,7 @@ pub struct Table {
     outline: Outline,
     by_name: ByName,
     schema: SchemaRef,
-    /// Of each batch; what is read of it lies in here.
+    /// Of each batch of which single values were taken.
     layouts: Vec<OnceBox<BatchLayout>>,
     batches: OnceBox<Vec<RecordBatch>>,
     pub(super) weights: OnceBox<Option<Arc<Vec<f64>>>>,
@@ -51,20 +51,19 @@ impl Table {
         let Some(entry) = &manifest.metadata else {
             return Self::of(path, manifest.samples, Chunks::new(Bytes::new(), &[]), Outline::none());
         };
-        let mut mapped = None;
-        let map = match access {
+        let mapped = match access {
             Access::Mmap => {
-                let file = mapped.insert(directory.open_regular(METADATA, entry.bytes)?);
-                maps.map(file, METADATA, entry.bytes)?
+                let file = directory.open_regular(METADATA, entry.bytes)?;
+                maps.map(&file, METADATA, entry.bytes)?.map(|map| (map, file))
             }
             Access::Pread => None,
         };
-        let chunks = match map {
-            Some(map) => Chunks::new(Bytes::from_owner(map), &entry.chunks),
+        let (chunks, mapped) = match mapped {
+            Some((map, file)) => (Chunks::new(Bytes::from_owner(map), &entry.chunks), Some(file)),
             None => {
                 let file = ReadFile::new(directory.clone(), METADATA.into(), entry.bytes, None);
                 let read = move |from, out: &mut [u8]| file.read(from, out);
-                Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks)
+                (Chunks::read_by(Box::new(read), entry.bytes, &entry.chunks), None)
             }
         };
         let fields = manifest.fields.iter().map(|entry| &*entry.field.name).collect();
@@ -126,7 +125,7 @@ impl Table {
     }
 
     /// The whole table, every chunk proven and every value validated (R041 to R046), over the file itself if it is
-    /// mapped: nothing is copied that is aligned as Arrow wants it. No batches where there are no columns.
+    /// mapped: but for views and bits nothing is copied that is aligned as Arrow wants it. No batches where there are no columns.
     pub fn batches(&self) -> Result<&[RecordBatch]> {
         self.batches_unless(&mut || Ok(()))
     }
@@ -141,7 +140,7 @@ impl Table {
 
     /// Checks that nothing of the file was cut off (R030). To be asked after values were taken from it: where a mapped
     /// file ends within a page, the rest of that page reads as zeros, and chunks are proven once.
-    pub(super) fn check_whole(&self) -> Result<()> {
+    pub(crate) fn check_whole(&self) -> Result<()> {
         match &self.mapped {
             Some(file) => check_length(file, METADATA, self.chunks.len()),
             None => Ok(()),
@@ -156,12 +155,13 @@ impl Table {
         Ok(batches)
     }
 
-    /// Validates everything but the weights (R042 to R045), column by column of each batch, of which none is kept. `pause` is called now and then; its error ends it.
+    /// Validates everything but the weights (R042 to R045), column by column of each batch, of which none is kept. `pause`
+    /// is called now and then; its error ends it.
     pub(crate) fn validate(&self, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.check_messages(pause)?;
         for batch in 0..self.layouts.len() {
             self.message(batch)?.verify()?;
-            check_columns(&self.chunks, self.layout(batch)?, &self.outline.columns, pause)?;
+            check_columns(&self.chunks, &self.read_layout(batch)?, &self.outline.columns, pause)?;
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Table {
 
     fn read_batch(&self, batch: usize, pause: &mut dyn FnMut() -> Result<()>) -> Result<RecordBatch> {
         self.message(batch)?.verify()?;
-        record_batch(&self.chunks, self.layout(batch)?, &self.outline.columns, &self.schema, pause)
+        record_batch(&self.chunks, &self.read_layout(batch)?, &self.outline.columns, &self.schema, pause)
     }
 
     /// The message of a batch, which has as many rows as it must (R043, R044).
@@ -227,17 +227,18 @@ impl Table {
         Error::rule(Kind::Format, 44, message)
     }
 
-    /// Where the buffers of a batch lie (R042), proven and read at first use.
-    pub(super) fn layout(&self, batch: usize) -> Result<&BatchLayout> {
-        self.layout_unless(batch, &|| Ok(()))
+    /// Where the buffers of a batch lie (R042), read anew and not kept: those of all batches can take far more memory
+    /// than the file, whose blocks may share a message.
+    pub(super) fn read_layout(&self, batch: usize) -> Result<BatchLayout> {
+        self.message(batch)?.layout(&self.outline.columns)
     }
 
-    /// The same. `look` is called if they are not known yet; its error ends it.
-    fn layout_unless(&self, batch: usize, look: &dyn Fn() -> Result<()>) -> Result<&BatchLayout> {
+    /// The same, kept from the first use on. `look` is called if it is not known yet; its error ends it.
+    fn layout(&self, batch: usize, look: &dyn Fn() -> Result<()>) -> Result<&BatchLayout> {
         let slot = self.layouts.get(batch).ok_or_else(lost)?;
         slot.get_or_try_init(|| {
             look()?;
-            self.message(batch)?.layout(&self.outline.columns).map(Box::new)
+            self.read_layout(batch).map(Box::new)
         })
     }
 
@@ -253,7 +254,7 @@ impl Table {
             let message = format!("there is no sample {row}: the cache has {}", self.rows);
             return Err(Error::new(Kind::Index, message));
         }
-        let layout = self.layout_unless((row / BATCH) as usize, look)?;
+        let layout = self.layout((row / BATCH) as usize, look)?;
         Ok((layout.columns.get(column).ok_or_else(lost)?, row % BATCH))
     }
 
@@ -261,8 +262,8 @@ impl Table {
         &self.chunks
     }
 
-    pub(super) fn layouts(&self) -> impl Iterator<Item = Result<&BatchLayout>> {
-        (0..self.layouts.len()).map(|batch| self.layout(batch))
+    pub(super) fn layouts(&self) -> impl Iterator<Item = Result<BatchLayout>> {
+        (0..self.layouts.len()).map(|batch| self.read_layout(batch))
     }
 
     pub(super) fn place(&self, error: Error) -> Error {
@@ -272,4 +273,43 @@ impl Table {
 
 fn lost() -> Error {
     Error::new(Kind::Internal, "there is no such batch or column of metadata")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cache;
+    use super::*;
+    use crate::dtype::DType;
+    use crate::field::{Codec, Field, FieldKind};
+    use crate::write::{Earlier, Encoding, Record, Value, Writer, WriterOptions};
+
+    #[test]
+    fn where_buffers_lie_is_kept_for_single_values_only() {
+        let root = tempfile::tempdir().unwrap();
+        let kind = FieldKind::Dense([].into());
+        let field = Field { name: "x".into(), kind, dtype: DType::UInt8, codec: Codec::Raw, delta: 0 };
+        let options = WriterOptions {
+            fields: vec![(field, Encoding { level: 3, dictionary: None })],
+            metadata: vec![(WEIGHT.into(), ColumnType::Number(DType::Float64))],
+            fingerprint: None,
+            attributes: crate::format::json::Value::Object(Default::default()),
+            samples_per_shard: 1,
+            shard_bytes: 1 << 20,
+            replace: false,
+            threads: 1,
+            earlier: Earlier::Ask,
+        };
+        let mut writer = Writer::create(&root.path().join("c"), options).unwrap();
+        writer.append(&[Record { bytes: &[7], shape: &[] }], &[Value::Float(0.5)], &mut || Ok(())).unwrap();
+        writer.publish(&mut || Ok(())).unwrap();
+        let table = Cache::open(&root.path().join("c"), true).unwrap().table().unwrap();
+        table.validate(&mut || Ok(())).unwrap();
+        table.weight_breaches(&mut Err).unwrap();
+        table.batch(0).unwrap();
+        table.batches().unwrap();
+        assert_eq!((table.null_count(0).unwrap(), table.weights().unwrap().unwrap().len()), (0, 1));
+        assert!(table.layouts.iter().all(|layout| layout.get().is_none()));
+        assert!(!table.is_null(0, 0).unwrap());
+        assert!(table.layouts.iter().all(|layout| layout.get().is_some()));
+    }
 }

@@ -74,7 +74,7 @@ impl Table {
         batch: u64,
         mut hand: impl FnMut(u64, Option<f64>) -> Result<()>,
     ) -> Result<()> {
-        let layout = self.layout(batch as usize)?;
+        let layout = self.read_layout(batch as usize)?;
         let lost = || Error::new(Kind::Internal, "a batch lacks the weights");
         let column = layout.columns.get(column).ok_or_else(lost)?;
         let bits = |validity| Ok(BooleanBuffer::new(self.chunks().buffer(validity)?, 0, layout.rows as usize));

@@ -41,8 +41,8 @@ pub struct BatchLayout {
     pub rows: u64,
     /// In the order of the schema.
     pub columns: Vec<ColumnLayout>,
-    /// Bytes of all buffers.
-    pub body: u64,
+    /// All buffers.
+    pub body: Extent,
 }
 
 impl<'a> BatchMessage<'a> {
@@ -86,7 +86,7 @@ impl<'a> BatchMessage<'a> {
         if !buffers.is_used_up() {
             return Err(breach(42, "a batch has buffers that belong to no column"));
         }
-        Ok(BatchLayout { rows: self.rows, columns: layouts, body: body.len })
+        Ok(BatchLayout { rows: self.rows, columns: layouts, body })
     }
 }
 

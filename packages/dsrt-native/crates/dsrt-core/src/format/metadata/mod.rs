@@ -1,8 +1,8 @@
 //! metadata.arrow: an Arrow IPC file as the format restricts it, read where it lies.
 //!
 //! Descriptions (footer, schema, messages) are small: they are copied, verified as flatbuffers and taken apart by hand,
-//! so that every length is known to fit before a buffer is touched and before Arrow sees any. Buffers are used in
-//! place. Every byte is proven by the digest of its chunk before it is looked at.
+//! so that every length is known to fit before a buffer is touched and before Arrow sees any. Numbers and the content
+//! of strings are used in place, if it is aligned; views and bits of whole batches are copied. Every byte is proven by the digest of its chunk before it is looked at.
 
 mod array;
 mod batch;

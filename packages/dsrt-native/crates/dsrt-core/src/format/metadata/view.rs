@@ -7,7 +7,7 @@ use crate::error::Result;
 use super::breach;
 
 /// The longest content that lies in the view itself.
-const INLINE: u32 = 12;
+pub(super) const INLINE: u32 = 12;
 
 /// Where the content of a string lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
