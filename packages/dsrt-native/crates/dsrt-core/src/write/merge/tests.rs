@@ -261,6 +261,23 @@ fn any_operation_may_fail_and_the_next_merge_succeeds() {
 }
 
 #[test]
+fn a_part_that_is_cut_off_while_its_rows_are_brought_over_is_noticed() {
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("part"), plan(), 0..7);
+    let cache = Cache::open(&root.path().join("part"), true).unwrap();
+    let table = cache.table().unwrap();
+    table.batches().unwrap();
+    let spill = Spill::create(&Disk::default(), root.path().join("spill"), table.columns()).unwrap();
+    // After its proof, and within its last page: what is cut off is the end of the footer, which was read.
+    let file = std::fs::OpenOptions::new().write(true).open(root.path().join("part/metadata.arrow")).unwrap();
+    let bytes = file.metadata().unwrap().len();
+    let cut = &mut || file.set_len(bytes - 1).map_err(|e| Error::io("cutting", e));
+    let error = Transfer::new(Disk::default(), false, cut).rows(&cache, &spill).unwrap_err();
+    assert_eq!(error.rule_number(), Some(30));
+    assert!(error.to_string().contains("/part"), "{error}");
+}
+
+#[test]
 fn an_interrupt_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let parts = parts(root.path());

@@ -86,7 +86,8 @@ impl<'a> Transfer<'a> {
             self.pause()?;
             spill.extend(&found.batch(batch)?, &mut || self.pause())?;
         }
-        Ok(())
+        // What is cut off a mapped file reads as zeros to the end of its page.
+        found.check_whole().map_err(|error| error.while_reading().in_cache(cache.path()))
     }
 
     /// Links a file; false if it has to be copied.
