@@ -53,30 +53,67 @@ impl MetadataJob<'_> {
         table.weight_breaches(&mut |error| report.found(error))
     }
 
-    /// The whole file (R041).
+    /// The whole file (R041). Once a chunk is wrong nothing of it is used: the others are read into the place of one.
     fn read(&self, reader: &Reader, meter: &mut Meter, report: &mut Report) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let memory = || Error::new(Kind::Memory, format!("{METADATA} does not fit the memory"));
-        let length = usize::try_from(self.entry.bytes).map_err(|_| memory())?;
-        bytes.try_reserve_exact(length).map_err(|_| memory())?;
+        let mut bytes = room(self.entry.bytes)?;
         for (number, expected) in (0..).zip(&self.entry.chunks) {
             let from = number * CHUNK;
             let end = self.entry.bytes.min(from + CHUNK);
+            let start = bytes.len();
             let mut at = from;
             while at < end {
                 let to = end.min(at + PIECE);
                 meter.spend(to - at)?;
-                bytes.resize(to as usize, 0);
-                reader.read(at, bytes.get_mut(at as usize..).unwrap_or_default())?;
+                let filled = bytes.len();
+                bytes.resize(filled + (to - at) as usize, 0);
+                reader.read(at, bytes.get_mut(filled..).unwrap_or_default())?;
                 at = to;
             }
-            if digest(bytes.get(from as usize..).unwrap_or_default()) != *expected {
+            if digest(bytes.get(start..).unwrap_or_default()) != *expected {
+                if report.is_empty() {
+                    drop(bytes);
+                    bytes = room(CHUNK.min(self.entry.bytes))?;
+                }
                 let message = format_args!(
                     "bytes {from} to {end} of {METADATA} do not match their digest; copy or build the cache anew"
                 );
                 report.add(41, &Place::default(), message);
             }
+            if !report.is_empty() {
+                bytes.clear();
+            }
         }
         Ok(bytes)
+    }
+}
+
+fn room(bytes: u64) -> Result<Vec<u8>> {
+    let memory = || Error::new(Kind::Memory, format!("{METADATA} does not fit the memory"));
+    let mut room = Vec::new();
+    room.try_reserve_exact(usize::try_from(bytes).map_err(|_| memory())?).map_err(|_| memory())?;
+    Ok(room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_with_a_wrong_chunk_one_chunk_is_in_memory_and_every_wrong_one_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let content = vec![7; 3 * CHUNK as usize + 5];
+        std::fs::write(folder.path().join(METADATA), &content).unwrap();
+        let right: Vec<_> = content.chunks(CHUNK as usize).map(digest).collect();
+        let directory = Directory::open(folder.path()).unwrap();
+        for (wrong, kept) in [(&[][..], content.len()), (&[0, 2], CHUNK as usize), (&[3], CHUNK as usize)] {
+            let mut chunks = right.clone();
+            wrong.iter().for_each(|number: &usize| chunks[*number][0] ^= 1);
+            let entry = MetadataEntry { bytes: content.len() as u64, chunks };
+            let job = MetadataJob { directory: &directory, entry: &entry, samples: None, fields: BTreeSet::new() };
+            let (control, mut report) = (Control::new(None), Report::default());
+            let reader = Reader::open(&directory, METADATA, entry.bytes).unwrap();
+            let bytes = job.read(&reader, &mut Meter::new(&control, entry.bytes), &mut report).unwrap();
+            assert_eq!((bytes.capacity(), report.into_problems().len()), (kept, wrong.len()));
+        }
     }
 }
