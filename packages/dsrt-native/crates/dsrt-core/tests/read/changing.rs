@@ -100,6 +100,16 @@ fn there_is_no_view_of_a_file_that_is_not_mapped() {
 }
 
 #[test]
+fn of_metadata_only_the_files_that_a_batch_is_from_are_looked_at() {
+    let directory = copy(&example("demo"));
+    let caches = [Cache::open(&example("demo"), true).unwrap(), Cache::open(directory.path(), true).unwrap()];
+    let source = MetadataSource::new(caches.into(), "label").unwrap();
+    File::options().write(true).open(directory.path().join("metadata.arrow")).unwrap().set_len(100).unwrap();
+    let batch = gather_source("label", Arc::new(source), &ALL, OnDamage::Raise).unwrap();
+    assert_eq!(records(&batch), ALL.map(|n| n.to_ne_bytes().to_vec()));
+}
+
+#[test]
 fn mapped_metadata_that_is_cut_off_gives_no_zeros() {
     let directory = copy(&example("demo"));
     let cache = Cache::open(directory.path(), true).unwrap();

@@ -66,7 +66,13 @@ impl Source for MetadataSource {
     }
 
     fn plan<'a>(&'a self, rows: &Rows<'a>, spans: &mut Spans, _: &mut Damage) -> Result<Box<dyn Planned + 'a>> {
-        let tables = self.caches.iter().map(Cache::table).collect::<Result<_>>()?;
+        let mut tables: Vec<Option<Arc<Table>>> = vec![None; self.caches.len()];
+        for id in rows.ids {
+            let number = id.cache as usize;
+            if let (Some(table @ None), Some(cache)) = (tables.get_mut(number), self.caches.get(number)) {
+                *table = Some(cache.table()?);
+            }
+        }
         let column = Column { tables, source: self, look: rows.look };
         Ok(match self.kind {
             ColumnType::String => Box::new(string::Strings::plan(column, *rows, true, spans)?),
@@ -76,9 +82,10 @@ impl Source for MetadataSource {
     }
 }
 
-/// The column in each of the caches, open.
+/// The column in the caches that a batch is from.
 struct Column<'a> {
-    tables: Vec<Arc<Table>>,
+    /// By the caches' numbers; none where nothing is asked of a cache.
+    tables: Vec<Option<Arc<Table>>>,
     source: &'a MetadataSource,
     /// Before each chunk that is proven.
     look: Look<'a>,
@@ -97,7 +104,8 @@ impl Column<'_> {
     fn cell(&self, id: Id) -> Result<Cell<'_>> {
         let number = id.cache as usize;
         let lost = || Error::new(Kind::Internal, "there is no cache of that number");
-        let (table, column) = self.tables.get(number).zip(self.source.columns.get(number)).ok_or_else(lost)?;
+        let (table, column) =
+            self.tables.get(number).and_then(Option::as_ref).zip(self.source.columns.get(number)).ok_or_else(lost)?;
         let (layout, row) = table.locate(*column, id.sample, self.look)?;
         Ok(Cell { table, layout, row, look: self.look })
     }
@@ -105,6 +113,7 @@ impl Column<'_> {
     /// Checks, after all values were taken, that no file was cut off meanwhile (R030).
     fn check_whole(&self) -> Result<()> {
         for (table, cache) in self.tables.iter().zip(self.source.caches.iter()) {
+            let Some(table) = table else { continue };
             let place = |error: Error| error.while_reading().in_field(&self.source.name).in_cache(cache.path());
             table.check_whole().map_err(place)?;
         }
