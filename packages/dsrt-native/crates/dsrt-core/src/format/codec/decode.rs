@@ -29,9 +29,18 @@ pub struct Dictionary(DDict<'static>);
 impl Dictionary {
     /// Prepares the body of a dictionary file (R040).
     pub fn load(body: &[u8]) -> Result<Self> {
-        let refused = || Error::rule(Kind::Format, 40, "the dictionary does not load: it is a damaged trained one");
-        DDict::try_create(body).map(Self).ok_or_else(refused)
+        DDict::try_create(body).map(Self).ok_or_else(|| not_loaded(body))
     }
+}
+
+/// Why a dictionary does not load: libzstd does not say. Of one that was not trained any body does, if there is memory.
+fn not_loaded(body: &[u8]) -> Error {
+    const TRAINED: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
+    if body.starts_with(&TRAINED) {
+        let message = "the dictionary does not load: it is a damaged trained one, or there is not enough memory for it";
+        return Error::rule(Kind::Format, 40, message);
+    }
+    Error::new(Kind::Memory, "there is not enough memory for the dictionary")
 }
 
 /// Decodes a record of `field` into `out`, which has exactly its size (R037), and undoes the delta filter.
@@ -160,6 +169,16 @@ mod tests {
     fn decoded(stored: &[u8], size: usize) -> Result<Vec<u8>> {
         let mut out = vec![0; size];
         decode(&field(Codec::Zstd, 0), None, stored, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn a_dictionary_that_was_not_trained_does_not_load_for_lack_of_memory_only() {
+        let trained = Dictionary::load(b"\x37\xa4\x30\xec\x07\x00\x00\x00 damaged").err().unwrap();
+        assert_eq!((trained.kind(), trained.rule_number()), (Kind::Format, Some(40)));
+        for body in [&b"any bytes"[..], b"\x37\xa4\x30", b""] {
+            assert!(Dictionary::load(body).is_ok());
+            assert_eq!((not_loaded(body).kind(), not_loaded(body).rule_number()), (Kind::Memory, None));
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub enum Value {
 
 impl Value {
     /// The one value that `text` spells. A breach is of rule R004 and names the byte. Text can ask for
-    /// about 30 times its own bytes; where the memory refuses them, that is an error of [`Kind::Memory`](crate::Kind).
+    /// about 20 times its own bytes; where the memory refuses them, that is an error of [`Kind::Memory`](crate::Kind).
     pub fn parse(text: &[u8]) -> Result<Self> {
         parse::parse(text)
     }

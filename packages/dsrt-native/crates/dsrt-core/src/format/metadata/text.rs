@@ -1,5 +1,5 @@
-//! UTF-8 of a column of strings, in time that is linear in its buffers: views may overlap, and each of many can be the same
-//! megabytes.
+//! UTF-8 of a column of strings: sorted, and then each byte of its buffers is looked at once, though views may overlap, and
+//! each of many can be the same megabytes.
 
 use super::breach;
 use super::chunks::memory;
