@@ -1,6 +1,6 @@
 """Files that the system refuses: both validators go on with all others, and say the same of them.
 
-The system refuses root nothing, so that root becomes nobody for it; caches lie where nobody can go.
+The system refuses root nothing, so that root becomes nobody for it; caches lie where that one can go.
 """
 
 import errno
@@ -61,6 +61,9 @@ def cache() -> Iterator[Path]:
             content[100] ^= 1
             file.chmod(0o644)
             file.write_bytes(content)
+        # Whatever the umask.
+        for place in [path, *path.rglob("*")]:
+            place.chmod(0o755 if place.is_dir() else 0o644)
         # Nothing is imported for the first time by nobody, who may not be able to.
         assert validate(path)
         assert dsrt_native.verify(path)
