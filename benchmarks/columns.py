@@ -5,7 +5,6 @@ copy element by element.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.peer import Row
-from benchmarks.records import Shapes, keep_shapes
+from benchmarks.records import ROWS_AT_ONCE, Shapes, keep_shapes, several
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
 NAME = "x"
-ROWS_AT_ONCE = 4096
 
 
 def schema(workload: Workload, metadata: dict[str, str] | None = None) -> Any:
@@ -27,12 +25,7 @@ def schema(workload: Workload, metadata: dict[str, str] | None = None) -> Any:
     return pa.schema([pa.field(NAME, kind, nullable=False, metadata=metadata)])
 
 
-def rows(workload: Workload, bytes_at_once: int) -> int:
-    """How many samples have about so many bytes, one at least."""
-    return max(1, bytes_at_once * workload.samples // workload.bytes)
-
-
-def record_batches(workload: Workload, batches: Iterable[Joined], folder: Path, schema: Any) -> Iterator[Any]:
+def record_batches(batches: Iterable[Joined], folder: Path, schema: Any) -> Iterator[Any]:
     """A record batch for each of these, without a copy; shapes are kept beside them."""
     shapes: list[Shapes] = []
     for batch in batches:
@@ -59,9 +52,8 @@ def row_schema(workload: Workload) -> Any:
 
 
 def row_batches(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
-    """The rows in order, 4096 in each record batch."""
-    each = iter(rows)
-    while chunk := list(islice(each, ROWS_AT_ONCE)):
+    """The rows in order, some thousand in each record batch."""
+    for chunk in several(rows, ROWS_AT_ONCE):
         buffers = [None, pa.py_buffer(np.stack([sample for sample, _ in chunk]))]
         samples = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
         metadata = (pa.array([row[name] for _, row in chunk]) for name in ("number", "label"))

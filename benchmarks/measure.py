@@ -4,19 +4,19 @@ python -m benchmarks.measure about PEER
 python -m benchmarks.measure store|prepare|measure|both SUITE JOB, the job as JSON
 """
 
-import importlib
 import json
 import os
 import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from benchmarks import page_cache, sweep
 from benchmarks.peer import Cannot, load
 from benchmarks.store import Store, workload_of
 from benchmarks.suite import Job, Suite
+from benchmarks.suites import SUITES
 
 COLD = ("cold",)
 """Suites that do not want in memory what they read."""
@@ -46,8 +46,7 @@ def about(peer: str) -> dict[str, str]:
 
 def work(action: str, name: str, described: str) -> Any:
     """A part of a suite."""
-    # This one alone: others may import what does not belong into this process.
-    suite = cast(Suite, importlib.import_module(f"benchmarks.suites.{name}"))
+    suite = SUITES[name]
     values = json.loads(described)
     job = Job(**values | {name: Path(values[name]) for name in ("folder", "stores")})
     if job.smoke:

@@ -42,14 +42,19 @@ def warm(folder: Path) -> None:
     """
     files = _files(folder)
     pages = {path: -(-path.stat().st_size // PAGE) for path in files}
-    piece = bytearray(_PIECE)
     for path in (path for path in files if resident(path) < pages[path]):
-        with path.open("rb", buffering=0) as file:
-            while file.readinto(piece):
-                pass
+        read(path)
     lacking = sum(pages[path] - resident(path) for path in files)
     if lacking > _LACKING * sum(pages.values()):
         raise Cannot(f"{lacking} pages of its files do not stay in memory")
+
+
+def read(path: Path) -> None:
+    """Read a file in pieces, for nothing but that it has been read."""
+    piece = bytearray(_PIECE)
+    with path.open("rb", buffering=0) as file:
+        while file.readinto(piece):
+            pass
 
 
 def _files(folder: Path) -> list[Path]:

@@ -22,12 +22,12 @@ def tree(pid: int) -> Iterator[int]:
             yield from tree(int(child))
 
 
-def private(pid: int | None = None) -> float:
+def private() -> float:
     """MiB of pages that are the tree's own: private ones and shared memory, but no mapped files.
 
     Of pages that several processes share each counts its part (Pss), so that the sum counts them once.
     """
-    return sum(map(_private, tree(pid or os.getpid()))) / 2**10
+    return sum(map(_private, tree(os.getpid()))) / 2**10
 
 
 def _private(pid: int) -> int:
@@ -38,10 +38,10 @@ def _private(pid: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith(_MEMORY))
 
 
-def disk_bytes(pid: int | None = None) -> int:
+def disk_bytes() -> int:
     """Bytes that the tree has caused to be read from the disk, read-ahead included."""
     total = 0
-    for each in tree(pid or os.getpid()):
+    for each in tree(os.getpid()):
         try:
             lines = Path(f"/proc/{each}/io").read_text().splitlines()
         except OSError:

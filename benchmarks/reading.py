@@ -1,11 +1,11 @@
 """The gather of random batches and the loop of a loader, from a warm page cache: what several suites time."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from benchmarks import process_tree, sweep, timing
 from benchmarks.store import Store
 from benchmarks.suite import Found, Job, Setting, Tried, attempted
 from benchmarks.workload import Batch, Workload
+
+Timed = TypeVar("Timed")
 
 WARMING = 3.0  # seconds, at most
 WATCHED = 0.1
@@ -61,16 +63,26 @@ def warm_gather(store: Store, setting: Setting, seconds: float) -> Found:
 
 def _watched_loop(store: Store, setting: Setting, seconds: float) -> Found:
     before = process_tree.private()
+    times, steady, peak = watched(store, setting, _loop, seconds)
+    memory: Found = {"loop before": before, "loop steady": steady, "loop peak": peak}
+    return timing.figures("loop", times, store.workload.batch) | memory
+
+
+def watched(
+    store: Store, setting: Setting, timed: Callable[[Iterator[Batch], float], Timed], seconds: float
+) -> tuple[Timed, float, float]:
+    """What a loader that has settled is timed to for so many seconds, and MiB: then, and at most.
+
+    Memory is looked at while the loader starts, and once more after what was timed.
+    """
     with ExitStack() as stack:
         with process_tree.Watch() as starting:
             batches = stack.enter_context(closing(store.loop(store.open(setting), setting)))
             timing.settle(batches.__next__, seconds / 2)
-        times = _loop(batches, seconds)
+        found = timed(batches, seconds)
         with process_tree.Watch() as running:
-            _loop(batches, min(seconds, WATCHED))
-    steady, peak = median(running.samples), max(starting.samples + running.samples)
-    memory: Found = {"loop before": before, "loop steady": steady, "loop peak": peak}
-    return timing.figures("loop", times, store.workload.batch) | memory
+            timed(batches, min(seconds, WATCHED))
+    return found, median(running.samples), max(starting.samples + running.samples)
 
 
 def _loop(batches: Iterator[Batch], seconds: float) -> list[float]:

@@ -6,6 +6,7 @@ What bytes do not say is kept beside the store: the shapes of samples that diffe
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,17 @@ import numpy.typing as npt
 from benchmarks.peer import Array
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
+ROWS_AT_ONCE = 4096
+
 _SHAPES = "shapes.npy"
+
+_AT_ONCE = 4 << 20
 
 _LARGE = 4 << 20
 """Bytes: from here on NumPy asks the kernel for huge pages."""
 
 Shapes = npt.NDArray[np.int64]
+Item = TypeVar("Item")
 
 
 def encoded(workload: Workload, samples: Iterable[Array], folder: Path) -> Iterator[bytes]:
@@ -43,10 +49,16 @@ def shapes(folder: Path) -> Shapes | None:
     return np.load(path) if path.exists() else None
 
 
-def chunks(workload: Workload, samples: Iterable[Array], count: int) -> Iterator[Joined]:
-    """The samples in order, so many in one piece."""
-    each = iter(samples)
-    while chunk := list(islice(each, count)):
+def several(items: Iterable[Item], count: int) -> Iterator[list[Item]]:
+    """The items in order, so many at a time."""
+    each = iter(items)
+    while some := list(islice(each, count)):
+        yield some
+
+
+def chunks(workload: Workload, samples: Iterable[Array], count: int | None = None) -> Iterator[Joined]:
+    """The samples in order, so many in one piece, or 4 MiB of them."""
+    for chunk in several(samples, count or workload.count(_AT_ONCE)):
         if not workload.ragged:
             yield np.stack(chunk)
             continue

@@ -112,11 +112,11 @@ class Store:
         return self.peer.open(self.workload, place, **setting.get("open", {}), **setting.get("cold", {}))
 
     def loop(
-        self, handle: Any, setting: Setting, seed: int = 0, transform: Transform | None = None
+        self, handle: Any, setting: Setting, transform: Transform | None = None
     ) -> Generator[Batch, None, None]:
         """The peer's own loader."""
         config = setting.get("loop", {})
-        return self.peer.loop(handle, self.workload.batch, seed=seed, transform=transform, **config)
+        return self.peer.loop(handle, self.workload.batch, seed=0, transform=transform, **config)
 
     def asked(self, seed: int = 2) -> Iterator[list[Numbers]]:
         """Numbers to gather, in blocks of random batches, without end; every system the same."""

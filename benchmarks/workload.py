@@ -114,7 +114,7 @@ class Workload:
         """A zstd dictionary of 32 KiB, trained on the first 4 MiB; the same for every system."""
         from zstandard import train_dictionary
 
-        count = max(1, int(TRAINING_BYTES / self.bytes * self.samples))
+        count = self.count(TRAINING_BYTES)
         records: list[bytes | bytearray | memoryview[int]] = []
         records += (self.sample(number).tobytes() for number in range(min(count, self.samples)))
         return train_dictionary(DICTIONARY_BYTES, records).as_bytes()
@@ -143,7 +143,7 @@ class Workload:
 
     def batches(self, bytes_at_once: int) -> Iterator[Joined]:
         """All samples in order, in batches of about `bytes_at_once`."""
-        step = max(1, int(bytes_at_once / self.bytes * self.samples))
+        step = self.count(bytes_at_once)
         for first in range(0, self.samples, step):
             yield self._batch(first, min(first + step, self.samples))
 
@@ -163,6 +163,10 @@ class Workload:
     def bytes(self) -> int:
         """The payload of all samples."""
         return int(self.offsets[-1]) * np.dtype(self.dtype).itemsize
+
+    def count(self, bytes_at_once: int) -> int:
+        """How many samples have about so many bytes, one at least."""
+        return max(1, bytes_at_once * self.samples // self.bytes)
 
     def check(self, delivered: Batch) -> Sequence[int]:
         """Compare what was delivered with what was written, every byte, and return the samples' numbers.

@@ -61,7 +61,7 @@ def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -
 def _written(workload: Workload, batches: Iterable[Joined], folder: Path, codec: Any = None) -> None:
     schema, options = columns.schema(workload), pa.ipc.IpcWriteOptions(compression=codec)
     with pa.ipc.new_file(str(folder / "samples.arrow"), schema, options=options) as writer:
-        for batch in columns.record_batches(workload, batches, folder, schema):
+        for batch in columns.record_batches(batches, folder, schema):
             writer.write_batch(batch)
 
 

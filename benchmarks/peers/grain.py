@@ -163,7 +163,7 @@ def _in_order(store: Records, by: str, readahead: str) -> Iterator[bytes]:
     _, folder, _ = store.source
     reader = ArrayRecordReader(str(folder / "records"), f"readahead_buffer_size:{readahead}")
     count = len(store)
-    step = max(1, RANGE * count // store.workload.bytes)
+    step = store.workload.count(RANGE)
     while True:
         if by == "read":
             reader.seek(0)

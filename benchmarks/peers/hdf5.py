@@ -1,7 +1,6 @@
 """HDF5 by h5py: a contiguous dataset or a chunk each sample; samples that differ are slices of one vector."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
-AT_ONCE, CHUNK, ROWS_AT_ONCE = 4 << 20, 64 << 10, 4096
+CHUNK = 64 << 10
 
 
 class Opened(NamedTuple):
@@ -54,8 +53,7 @@ def _chunk_shape(workload: Workload, chunks: str) -> tuple[int, ...] | None:
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path, chunks: str = "") -> None:
     """Whatever the chunks, they are written by slices of many samples."""
-    at_once = max(1, AT_ONCE * workload.samples // workload.bytes)
-    write_batches(workload, records.chunks(workload, samples, at_once), folder, chunks)
+    write_batches(workload, records.chunks(workload, samples), folder, chunks)
 
 
 def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, chunks: str = "") -> None:
@@ -147,17 +145,17 @@ def samples(handle: Opened, *, seed: int, shuffled: bool) -> Iterator[Array]:
 
 def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     """A dataset for each metadata beside the samples, assigned in slices of some thousand rows."""
-    each, count = iter(rows), workload.samples
+    count, first = workload.samples, 0
     with h5py.File(folder / "samples.h5", "w", libver="latest") as file:
         samples = file.create_dataset("x", (count, *workload.shape), workload.dtype)
         numbers = file.create_dataset("number", count, np.int64)
         labels = file.create_dataset("label", count, h5py.string_dtype())
-        for first in range(0, count, ROWS_AT_ONCE):
-            chunk = list(islice(each, ROWS_AT_ONCE))
+        for chunk in records.several(rows, records.ROWS_AT_ONCE):
             part = slice(first, first + len(chunk))
             samples[part] = np.stack([sample for sample, _ in chunk])
             numbers[part] = [metadata["number"] for _, metadata in chunk]
             labels[part] = [metadata["label"] for _, metadata in chunk]
+            first = part.stop
 
 
 def metadata(folder: Path) -> dict[str, list[Any]]:

@@ -25,7 +25,6 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "loop": [{}, {"threads": 1}, {"workers": 1}, {"workers": 2}, {"by": "shuffle"}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
-AT_ONCE = 4 << 20
 
 
 class Opened(NamedTuple):
@@ -46,7 +45,7 @@ def _features(workload: Workload, **metadata: str) -> Any:
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path) -> None:
     """One file, as its own builders write it."""
-    write_batches(workload, records.chunks(workload, samples, columns.rows(workload, AT_ONCE)), folder)
+    write_batches(workload, records.chunks(workload, samples), folder)
 
 
 def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
@@ -55,7 +54,7 @@ def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -
         raise Cannot("no codec")
     schema, features = columns.schema(workload), _features(workload)
     with ArrowWriter(features=features, path=str(folder / "samples.arrow")) as writer:
-        for batch in columns.record_batches(workload, batches, folder, schema):
+        for batch in columns.record_batches(batches, folder, schema):
             writer.write_table(pa.Table.from_batches([batch]).cast(features.arrow_schema))
         writer.finalize()
 

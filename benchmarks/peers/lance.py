@@ -25,7 +25,6 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     "samples": [{"mib": 1}, {"mib": 4}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }
-AT_ONCE = 4 << 20
 
 
 class Opened(NamedTuple):
@@ -39,8 +38,7 @@ class Opened(NamedTuple):
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path, version: str = "2.2") -> None:
     """One file."""
-    chunks = records.chunks(workload, samples, columns.rows(workload, AT_ONCE))
-    write_batches(workload, chunks, folder, version)
+    write_batches(workload, records.chunks(workload, samples), folder, version)
 
 
 def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, version: str = "2.2") -> None:
@@ -51,7 +49,7 @@ def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, v
     if workload.codec != "raw":
         codec["lance-encoding:compression-level"] = str(LEVEL)
     schema = columns.schema(workload, codec)
-    each = columns.record_batches(workload, batches, folder, schema)
+    each = columns.record_batches(batches, folder, schema)
     reader = pa.RecordBatchReader.from_batches(schema, each)
     lance.write_dataset(reader, folder / "samples.lance", data_storage_version=version)
 
@@ -77,7 +75,7 @@ def samples(handle: Opened, *, seed: int, shuffled: bool, mib: int = 4) -> Itera
     """The rows of its scan, pass after pass, in record batches of so many MiB."""
     if shuffled:
         raise Cannot("scans in order only")
-    rows = columns.rows(handle.workload, mib << 20)
+    rows = handle.workload.count(mib << 20)
     while True:
         for batch in handle.dataset.to_batches(batch_size=rows):
             yield from columns.batch_of(handle.workload, batch.column(0))

@@ -21,7 +21,7 @@ ABOUT = About(
     "in order; no checksums, no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "layout": [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}],
+    **{work: [{"mib": 8}, {"mib": 64}, {"mib": 64, "frames": "sample"}] for work in ("write", "layout")},
     "loop": [{}, {"batch_decode": 0}, {"workers": 1}, {"workers": 2}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from loaderx.zrecord import Dense, Ragged, RaggedBatch
 from benchmarks import pool
 from benchmarks.loops import one_by_one
 from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.records import ROWS_AT_ONCE, several
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
@@ -36,7 +36,6 @@ SWEEP: dict[str, list[dict[str, Any]]] = {
     ],
     "workers": [{"workers": workers} for workers in (0, 1, 2, 4)],
 }
-ROWS_AT_ONCE = 4096
 
 
 class Store:
@@ -56,17 +55,11 @@ def _created(workload: Workload, folder: Path, data_shards: int = 4) -> Dense | 
     return Dense.create(folder / "store", workload.dtype, workload.shape, **options)
 
 
-def _chunks(samples: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    each = iter(samples)
-    while chunk := list(islice(each, size)):
-        yield chunk
-
-
 def write(workload: Workload, samples: Iterable[Array], folder: Path, *, data_shards: int = 4) -> None:
     """It takes arrays of many samples, and waits until they are written: samples are collected to such."""
     pack = RaggedBatch.from_records if workload.ragged else np.stack
     with _created(workload, folder, data_shards) as store:
-        for chunk in _chunks(samples, max(1, int(workload.batch_bytes / workload.bytes * workload.samples))):
+        for chunk in several(samples, workload.count(workload.batch_bytes)):
             store.append(pack(chunk))
 
 
@@ -123,11 +116,7 @@ def draw(
     order: str, rows: int, batch: int, *, weights: npt.NDArray[np.float64] | None = None, seed: int = 0
 ) -> Callable[[], Numbers]:
     """Its sampler; what it returns is its own buffer."""
-    modes = {
-        "sequential": Sampler.Mode.SEQUENTIAL,
-        "uniform": Sampler.Mode.IID,
-        "permuted": Sampler.Mode.CYCLIC,
-    }
+    modes = {"uniform": Sampler.Mode.IID, "permuted": Sampler.Mode.CYCLIC}
     if order not in modes:
         raise Cannot("no weights")
     sampler = Sampler(rows, batch, modes[order], seed=seed)
@@ -152,7 +141,7 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
         samples = open_stores.enter_context(_created(workload, folder))
         numbers = open_stores.enter_context(Dense.create(folder / "number", np.int64, (), codec="raw"))
         labels = open_stores.enter_context(Ragged.create(folder / "label", np.uint8, ndim=1, codec="raw"))
-        for chunk in _chunks(rows, ROWS_AT_ONCE):
+        for chunk in several(rows, ROWS_AT_ONCE):
             samples.append(np.stack([sample for sample, _ in chunk]))
             numbers.append(np.array([metadata["number"] for _, metadata in chunk], np.int64))
             texts = [np.frombuffer(metadata["label"].encode(), np.uint8) for _, metadata in chunk]

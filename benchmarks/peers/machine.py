@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.limits import LIBZSTD, Decoder, NoLimits, Pages, Records, streaming
+from benchmarks.loops import Permutations
 from benchmarks.peer import About, Cannot, Numbers, Transform
 from benchmarks.workload import LEVEL, Batch, Packed, Workload
 
@@ -135,7 +136,7 @@ def loop(
     desks = deque(Desk(handle, together) for _ in range(2 * threads + 1))
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[tuple[Numbers, Future[Desk]]] = deque()
-        for numbers in _permuted(workload.samples, together, seed):
+        for numbers in Permutations(workload.samples, together, seed):
             ahead.append((numbers, pool.submit(desks[0].fill, numbers)))
             # The last of them is the one that the consumer still has.
             desks.rotate(-1)
@@ -146,11 +147,3 @@ def loop(
             for first in range(0, together, batch):
                 lent = filled.batch(numbers[first : first + batch], first)
                 yield transform(lent) if transform else lent
-
-
-def _permuted(samples: int, together: int, seed: int) -> Iterator[Numbers]:
-    rng = np.random.default_rng(seed)
-    while True:
-        order = rng.permutation(samples)
-        for first in range(0, samples - together + 1, together):
-            yield order[first : first + together]

@@ -27,7 +27,7 @@ ABOUT = About(
     "no digests, no syncs",
 )
 SWEEP: dict[str, list[dict[str, Any]]] = {
-    "layout": [{"mib": 8}, {"mib": 64}],
+    **{work: [{"mib": mib} for mib in (8, 64)] for work in ("write", "layout")},
     "loop": [{"workers": 1}, {"workers": 2}, {"workers": 4}, {}],
     "samples": [{"by": "number"}, {"by": "iteration"}],
     "workers": [{}, {"workers": 1}, {"workers": 2}, {"workers": 4}],

@@ -41,18 +41,18 @@ class Opened(NamedTuple):
 
 def write(workload: Workload, samples: Iterable[Array], folder: Path, kib: int = 128) -> None:
     """A table of one column; nothing that costs without being of use to who reads by number."""
-    rows = columns.rows(workload, kib << 10)
+    rows = workload.count(kib << 10)
     with _writer(workload, folder) as writer:
         batches = records.chunks(workload, samples, rows)
-        for batch in columns.record_batches(workload, batches, folder, writer.schema):
+        for batch in columns.record_batches(batches, folder, writer.schema):
             writer.write_batch(batch, row_group_size=rows)
 
 
 def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path, kib: int = 128) -> None:
     """The same, all in one table, as each row group but the last has to have as many rows as the others."""
     with _writer(workload, folder) as writer:
-        table = pa.Table.from_batches(columns.record_batches(workload, batches, folder, writer.schema))
-        writer.write_table(table, row_group_size=columns.rows(workload, kib << 10))
+        table = pa.Table.from_batches(columns.record_batches(batches, folder, writer.schema))
+        writer.write_table(table, row_group_size=workload.count(kib << 10))
 
 
 def _writer(workload: Workload, folder: Path) -> Any:
@@ -109,7 +109,7 @@ def samples(handle: Opened, *, seed: int, shuffled: bool, mib: int = 1) -> Itera
     """The rows of its record batches, each of so many MiB."""
     if shuffled:
         raise Cannot("iterates in order only")
-    rows = columns.rows(handle.workload, mib << 20)
+    rows = handle.workload.count(mib << 20)
     while True:
         for batch in handle.file.iter_batches(rows, use_threads=handle.threads):
             yield from columns.batch_of(handle.workload, batch.column(0))

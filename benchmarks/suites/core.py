@@ -8,12 +8,11 @@ from benchmarks import peers, reading, sweep, table
 from benchmarks.peers import MACHINE
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
-from benchmarks.workloads import READ
+from benchmarks.workloads import KINDS
 
 PEERS = peers.QUICK
 STORES = True
-_NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
-CASES = {name: READ[name] for name in _NAMES}
+CASES = KINDS
 QUICK = ("images", "records", "tokens")
 FEW: tuple[str, ...] = ()
 SMOKE = ("tokens-zstd",)

@@ -43,8 +43,8 @@ def measure(job: Job) -> Found:
     from dsrt_native import Cache, Loader, Population
 
     store = Store.of(job, sized(CASES, job.case, job.smoke))
-    (manifest,) = store.place({}).glob("*/manifest.json")
-    verified, unverified = (Population([Cache.open(manifest.parent, verify=each)]) for each in (True, False))
+    path = store.place({}) / "samples"
+    verified, unverified = (Population([Cache.open(path, verify=each)]) for each in (True, False))
     asked = store.asked()
     works = {"verified": partial(_gathered, verified), "unverified": partial(_gathered, unverified)}
     times: dict[str, list[float]] = {work: [] for work in works}

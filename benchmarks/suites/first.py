@@ -4,7 +4,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from statistics import fmean, median
+from statistics import fmean
 
 from benchmarks import process, sweep, table, timing
 from benchmarks.peers import SYSTEMS
@@ -22,7 +22,7 @@ MOST_ROUNDS = 25
 
 _WORKS = {"open": "opening, ms", "first": "first, ms", "second": "next loader, ms", "batch": "a batch, ms"}
 
-LONG = 3  # times as long as elsewhere are settings tried: it takes as long to start a process
+_ONE = "one"  # as the work of a job's settings: a trial, of the first batch alone
 
 
 def prepare(job: Job) -> Tried:
@@ -30,23 +30,26 @@ def prepare(job: Job) -> Tried:
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     store.write()
 
-    def rate(setting: Setting, seconds: float) -> float:
-        with closing(store.loop(store.open(setting), setting)) as batches:
-            store.check_loop(batches)
-        times: list[float] = []
-        end = time.monotonic() + seconds
-        while not times or time.monotonic() < end:
-            fresh = process.again("first", replace(job, seconds=0, settings={"first": setting}))
-            times.append(float(fresh["first"]))
-        return 1 / median(times)
+    checked: list[Setting] = []
 
-    loops = sweep.settings(store.peer, "loop")
-    return {"first": sweep.tried_by_steps(store.ways(), loops, rate, LONG * sweep.trial(job))}
+    def rate(setting: Setting, processes: float) -> float:
+        if setting not in checked:
+            with closing(store.loop(store.open(setting), setting)) as batches:
+                store.check_loop(batches)
+            checked.append(setting)
+        alone = replace(job, settings={_ONE: setting})
+        return 1 / fmean(float(process.again("first", alone)["first"]) for _ in range(int(processes)))
+
+    # In a process each; the best two, if they are close, in two more.
+    return {"first": sweep.tried_by_steps(store.ways(), sweep.settings(store.peer, "loop"), rate, 1)}
 
 
 def measure(job: Job) -> Found:
     """Seconds from an opened store to a batch, and of opening, and of a batch later on."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
+    if _ONE in job.settings:
+        setting = job.setting(_ONE)
+        return {"first": _seconds(store, store.open(setting), setting, 0)[0]}
     setting = job.setting("first")
     began = time.perf_counter()
     handle = store.open(setting)

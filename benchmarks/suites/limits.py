@@ -15,12 +15,11 @@ from benchmarks.peers import MACHINE, machine
 from benchmarks.store import sized, uniform
 from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import KINDS
 
 PEERS = (MACHINE,)
 STORES = False
-_NAMES = "images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd"
-CASES = {name: WORKLOADS[name] for name in _NAMES}
+CASES = KINDS
 QUICK = ("images",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("tokens-zstd",)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import sweep, table
-from benchmarks.peer import Cannot, Numbers, Peer, load, optional
+from benchmarks.peer import Numbers, Peer, load, optional
 from benchmarks.peers import FIRST, SYSTEMS
-from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried, attempted
 
 CASES = {f"{rows:.0e}".replace("+0", ""): rows for rows in (10**6, 10**8)}
 QUICK = ("1e6",)
@@ -81,13 +81,15 @@ def prepare(job: Job) -> Tried:
 def measure(job: Job) -> Found:
     """Draws a second, and the seconds until the first batch is drawn."""
     peer, rows = load(job.peer), _rows(job.case, job.smoke)
+
+    def drawn(work: str) -> Found:
+        make = _drawing(peer, work, rows, job.setting(work))
+        rate, first = _rate(work, rows, make, job.seconds)
+        return {work: rate, f"{work}, first": first}
+
     found: Found = {}
     for work in WORKS:
-        try:
-            make = _drawing(peer, work, rows, job.setting(work))
-            found[work], found[f"{work}, first"] = _rate(work, rows, make, job.seconds)
-        except Cannot as reason:
-            found[work] = str(reason)
+        found |= attempted(work, partial(drawn, work))
     return found
 
 

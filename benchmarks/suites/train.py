@@ -2,18 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from functools import partial
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks import process_tree, sweep, table, timing
-from benchmarks.peer import Cannot
+from benchmarks import reading, sweep, table, timing
 from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store
-from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried, attempted
 from benchmarks.workload import Batch, Workload
 from benchmarks.workloads import WORKLOADS
 
@@ -41,7 +39,6 @@ STORES = True
 MOST_ROUNDS = 5
 
 STEP = 0.020  # seconds
-WATCHED = 0.1  # seconds
 LONG = 2  # times as long as elsewhere are settings tried, for these batches take longer
 
 Step = Callable[[Batch], object]
@@ -99,18 +96,15 @@ def prepare(job: Job) -> Tried:
 def measure(job: Job) -> Found:
     """Samples a second, the share of the time that was waited, and MiB of the processes."""
     store, step = _store(job), _step(job.case)
-    try:
-        setting = job.setting("train")
-    except Cannot as reason:
-        return {"train": str(reason)}
-    with ExitStack() as stack:
-        with process_tree.Watch() as starting:
-            batches = stack.enter_context(closing(store.loop(store.open(setting), setting)))
-            timing.settle(batches.__next__, job.seconds / 2)
-        found: Found = dict(_trained(store, batches, step, job.seconds))
-        with process_tree.Watch() as running:
-            _trained(store, batches, step, min(job.seconds, WATCHED))
-    return found | {"steady": median(running.samples), "peak": max(starting.samples + running.samples)}
+
+    def trained(batches: Iterator[Batch], seconds: float) -> dict[str, float]:
+        return _trained(store, batches, step, seconds)
+
+    def watched() -> Found:
+        found, steady, peak = reading.watched(store, job.setting("train"), trained, job.seconds)
+        return {**found, "steady": steady, "peak": peak}
+
+    return attempted("train", watched)
 
 
 def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> dict[str, float]:

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import stamp, sweep, table, timing, transforms
-from benchmarks.peer import Cannot, Transform
+from benchmarks.peer import Transform
 from benchmarks.peers import SYSTEMS
 from benchmarks.store import Store
-from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
+from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried, attempted
 from benchmarks.workload import Batch, Workload
 from benchmarks.workloads import WORKLOADS
 
@@ -89,14 +89,14 @@ def _check(workload: Workload, case: str, batch: npt.NDArray[Any]) -> None:
 def measure(job: Job) -> Found:
     """Samples a second."""
     store = _store(job)
-    try:
-        batches = _loop(store, job.case, job.setting("loop"))
-    except Cannot as reason:
-        return {"loop": str(reason)}
-    with closing(batches):
-        timing.settle(batches.__next__, job.seconds / 2)
-        times = timing.seconds_each(batches.__next__, job.seconds)
-    return timing.figures("loop", times, store.workload.batch)
+
+    def timed() -> Found:
+        with closing(_loop(store, job.case, job.setting("loop"))) as batches:
+            timing.settle(batches.__next__, job.seconds / 2)
+            times = timing.seconds_each(batches.__next__, job.seconds)
+        return timing.figures("loop", times, store.workload.batch)
+
+    return attempted("loop", timed)
 
 
 def report(results: Results, smoke: bool) -> list[str]:

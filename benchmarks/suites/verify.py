@@ -10,29 +10,27 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import table
-from benchmarks.page_cache import evict
+from benchmarks import page_cache, table
 from benchmarks.peers import FIRST
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
-from benchmarks.workloads import READ, WRITTEN
+from benchmarks.workloads import READ
 
 PEERS = (FIRST,)
 STORES = False
 MOST_ROUNDS = 9
-CASES = {name: (READ | WRITTEN)[name] for name in ("images", "records", "tokens-zstd")}
+CASES = {name: READ[name] for name in ("images", "records", "tokens-zstd")}
 QUICK = ("images",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("records",)
 
 SHARD_BYTES = 16 << 20
-PIECE = 1 << 20
 PLAIN = "read, nothing checked"
 
 
 def _works() -> dict[str, Callable[[Path], list[Any]]]:
-    # Imported here: other suites import this module into processes that measure something else.
+    # Imported here: the process of any system imports all suites, and that of most has no use for these.
     from dsrt_format import validate
     from dsrt_native import verify
 
@@ -51,15 +49,8 @@ def _files(path: Path) -> list[Path]:
 
 def _read(path: Path) -> list[Any]:
     """Read all files in pieces, as many at once as there are CPUs, and find nothing."""
-
-    def read(file: Path) -> None:
-        piece = bytearray(PIECE)
-        with file.open("rb", buffering=0) as opened:
-            while opened.readinto(piece):
-                pass
-
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        list(threads.map(read, _files(path)))
+        list(threads.map(page_cache.read, _files(path)))
     return []
 
 
@@ -103,7 +94,7 @@ def measure(job: Job) -> Found:
         for place in ("disk", "memory"):
             if place == "disk":
                 gc.collect()  # what is still mapped could not be evicted
-                evict(path)
+                page_cache.evict(path)
             else:
                 _read(path)
             before = _cached()

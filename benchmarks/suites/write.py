@@ -15,12 +15,13 @@ from typing import NamedTuple
 from benchmarks import sweep, table
 from benchmarks.peer import Cannot, Peer, check, load, optional
 from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.process import SHARED_MEMORY
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workload import LEVEL, Joined, Workload, elements
-from benchmarks.workloads import WRITTEN
+from benchmarks.workloads import KINDS
 
-CASES = WRITTEN
+CASES = KINDS
 QUICK = ("tokens",)
 FEW = ("records", "images", "tokens-zstd-dict", "photographs-zstd")
 SMOKE = ("records",)
@@ -29,7 +30,6 @@ STORES = False
 MOST_ROUNDS = 100
 WARMING_BYTES = 16 << 20
 CHECKED_BATCHES = 4
-SHARED_MEMORY = Path("/dev/shm")
 
 FIGURES = "memory", "cpu", "disk", "stored"
 
@@ -39,28 +39,43 @@ _WAYS = {"samples": "samples one by one", "batches": "batches of {} MiB"}
 def prepare(job: Job) -> Tried:
     """Write everything in every way and setting that the system has, and read it back.
 
-    Of a setting that is slower than one before it, some batches alone are read: it will not be used.
+    Of each setting some batches are read, and all of the one that is the fastest, which will be used.
+
+    Raises:
+        ValueError: What the fastest has written is not the workload.
     """
     workload = sized(CASES, job.case, job.smoke)
     peer = load(job.peer)
     batches = list(workload.batches(workload.batch_bytes))
     values = elements(batches)
-    fastest = dict.fromkeys(_WAYS, math.inf)
 
-    def rate(way: str, setting: Setting, _: float) -> float:
-        folder = job.folder / way
-        folder.mkdir()
-        try:
-            began = time.perf_counter()
-            _write(peer, workload, batches, way, setting)(folder)
-            seconds = time.perf_counter() - began
-            check(peer, workload, folder, values, None if seconds < fastest[way] else CHECKED_BATCHES)
-            fastest[way] = min(seconds, fastest[way])
-        finally:
-            shutil.rmtree(folder)
-        return workload.bytes / 2**20 / seconds
+    def tried(way: str) -> list[tuple[Setting, float | str]]:
+        folder, fastest = job.folder / way, job.folder / f"{way}-fastest"
+        least = math.inf
 
-    return {way: sweep.tried(sweep.settings(peer, "write"), partial(rate, way)) for way in _WAYS}
+        def rate(setting: Setting, _: float) -> float:
+            nonlocal least
+            folder.mkdir()
+            try:
+                began = time.perf_counter()
+                _write(peer, workload, batches, way, setting)(folder)
+                seconds = time.perf_counter() - began
+                check(peer, workload, folder, values, CHECKED_BATCHES)
+                if seconds < least:
+                    least = seconds
+                    shutil.rmtree(fastest, ignore_errors=True)
+                    folder.rename(fastest)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            return workload.bytes / 2**20 / seconds
+
+        found = sweep.tried(sweep.settings(peer, "write"), rate)
+        if fastest.exists():
+            check(peer, workload, fastest, values)
+            shutil.rmtree(fastest)
+        return found
+
+    return {way: tried(way) for way in _WAYS}
 
 
 def measure(job: Job) -> Found:

@@ -27,4 +27,5 @@ def _named(*names: str) -> dict[str, Workload]:
 
 
 READ = _named(*(name for name in WORKLOADS if name != "tiny"))
-WRITTEN = _named("records", "images", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
+KINDS = _named("images", "records", "tokens", "tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
+"""One of each kind: long and short, of one length and of many, and of each codec."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import process_tree, reading, sweep
+from benchmarks import process, process_tree, reading, sweep
 from benchmarks.command import chosen, plan
 from benchmarks.peer import Cannot, load
 from benchmarks.peers import ALL, FULL, QUICK, memmap
 from benchmarks.store import Store
 from benchmarks.suite import Figures, Found, Job, Results
-from benchmarks.suites import SUITES, build, cold, core, train, write
+from benchmarks.suites import SUITES, build, cold, core, first, train, write
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -175,22 +175,57 @@ def test_a_time_of_cold_reads_has_the_opening_in_it(monkeypatch: pytest.MonkeyPa
     assert float(found["in order"]) * samples >= 0.1
 
 
-def test_writing_reads_back_all_of_what_is_the_fastest_so_far_and_some_of_the_others(
+def test_writing_reads_back_some_of_every_setting_and_all_of_the_fastest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    checked: list[int | None] = []
-    slow = {"sleep": [0.02, 0.0, 0.05, 0.02, 0.0, 0.05]}
+    checked: list[tuple[str, int | None]] = []
 
-    def writes(*_: object, **__: object) -> None:
-        time.sleep(slow["sleep"].pop(0))
+    def writes(_: object, __: object, folder: Path, seconds: float) -> None:
+        time.sleep(seconds)
+        (folder / "written").write_text(str(seconds))
 
-    monkeypatch.setattr(memmap, "SWEEP", {"write": [{}, {}, {}]})
+    def checks(_: object, __: object, folder: Path, ___: object, batches: int | None = None) -> None:
+        checked.append(((folder / "written").read_text(), batches))
+
+    monkeypatch.setattr(memmap, "SWEEP", {"write": [{"seconds": seconds} for seconds in (0.1, 0.0, 0.2)]})
     monkeypatch.setattr(memmap, "write", writes)
     monkeypatch.setattr(memmap, "write_batches", writes)
-    monkeypatch.setattr(write, "check", lambda *_: checked.append(_[-1]))
+    monkeypatch.setattr(write, "check", checks)
     tried = write.prepare(_job("records", "none", tmp_path))
-    assert checked == [None, None, write.CHECKED_BATCHES] * 2
+    some = write.CHECKED_BATCHES
+    assert checked == [("0.1", some), ("0.0", some), ("0.2", some), ("0.0", None)] * 2
     assert [len(attempts) for attempts in tried.values()] == [3, 3]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["lance", "litdata", "mosaicml", "parquet"])
+def test_a_layout_that_is_a_choice_for_reading_is_tried_where_writing_is_measured(name: str) -> None:
+    try:
+        swept = load(name).SWEEP
+    except ImportError as reason:
+        pytest.skip(str(reason))
+    assert swept["write"] == swept["layout"]
+
+
+def test_a_first_batch_is_tried_in_one_process_and_of_close_settings_in_two_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[int] = []
+    seconds = {0: 1.0, 1: 0.9, 2: 5.0}
+
+    def again(_: str, job: Job) -> Found:
+        asked.append(job.setting("one")["loop"]["threads"])
+        assert first.measure(job).keys() == {"first"}
+        return {"first": seconds[asked[-1]]}
+
+    checked: list[object] = []
+    monkeypatch.setattr(memmap, "SWEEP", {"loop": [{"threads": threads} for threads in seconds]})
+    monkeypatch.setattr(Store, "check_loop", lambda *_: checked.append("checked"))
+    monkeypatch.setattr(process, "again", again)
+    tried = first.prepare(_job("records", "none", tmp_path))
+    assert asked == [0, 1, 2, 0, 0, 1, 1]
+    assert len(checked) == 3
+    assert sweep.best(tried["first"])["loop"] == {"threads": 1}
 
 
 def test_memory_in_steady_state_is_that_after_a_loader_has_started(
