@@ -67,6 +67,7 @@ def cache() -> Iterator[Path]:
         # Nothing is imported for the first time by nobody, who may not be able to.
         assert validate(path)
         assert dsrt_native.verify(path)
+        assert CliRunner().invoke(app, ["verify", str(path)]).exit_code == 1
         yield path
 
 
