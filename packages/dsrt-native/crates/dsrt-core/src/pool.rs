@@ -171,22 +171,38 @@ fn take(bytes: usize) -> Option<Memory> {
     None
 }
 
-/// Leaves memory here, where there is room for it.
+/// Leaves memory here, where there is room for it. Where every place is taken, it takes that of the smallest there, if it is
+/// larger itself: many small batches that are dropped together do not cost a loader the memory of its large ones.
 fn put(memory: Memory) {
     let pid = std::process::id();
     if memory.pid != pid || BYTES.load(Ordering::Relaxed).saturating_add(memory.pages.len()) > MOST {
         return;
     }
     let mut memory = Some(memory);
+    let mut smallest = None;
     for place in &PLACES {
         let Ok(mut idle) = place.try_lock() else { continue };
         if idle.as_ref().is_some_and(|idle| idle.is_stale(pid)) {
             drop(idle.take().map(Idle::into_memory));
         }
-        if idle.is_none() {
-            *idle = memory.take().map(Idle::new);
+        match &*idle {
+            None => *idle = memory.take().map(Idle::new),
+            Some(idle) => {
+                let len = idle.memory.len();
+                if smallest.is_none_or(|(_, least)| len < least) {
+                    smallest = Some((place, len));
+                }
+            }
         }
         // All places are looked at: the last ones are hardly ever wanted, and so the first to become stale.
+    }
+    let Some((memory, (place, _))) = memory.zip(smallest) else { return };
+    let Ok(mut idle) = place.try_lock() else { return };
+    // Another thread may have left or taken something meanwhile.
+    if idle.as_ref().is_none_or(|idle| idle.memory.len() < memory.len()) {
+        let smaller = idle.replace(Idle::new(memory));
+        drop(idle);
+        drop(smaller.map(Idle::into_memory));
     }
 }
 
@@ -244,6 +260,20 @@ mod tests {
         let many: Vec<_> = (0..40).map(|_| Pool.allocate(101 << 20).unwrap()).collect();
         drop(many);
         assert!(BYTES.load(Ordering::Relaxed) <= MOST);
+    }
+
+    #[test]
+    fn many_small_batches_do_not_take_the_places_of_large_ones() {
+        let _alone = alone();
+        let large = Pool.allocate(SIZE).unwrap();
+        let at = address(&*large);
+        let many = |bytes| (0..2 * PLACES.len()).map(|_| Pool.allocate(bytes).unwrap()).collect::<Vec<_>>();
+        drop(many(5 << 10));
+        drop(large);
+        // Those of the same size as what lies here do not take each other's places, and smaller ones none.
+        drop((many(5 << 10), many(4 << 10)));
+        let again = Pool.allocate(SIZE).unwrap();
+        assert_eq!(address(&*again), at);
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Record {
     pub(super) fn bytes(&self) -> usize {
         usize::try_from(self.stored.end.saturating_sub(self.stored.start)).unwrap_or(usize::MAX)
     }
+
+    /// How many of them it holds itself.
+    pub(super) fn held(&self) -> usize {
+        self.held.as_ref().map_or(0, Vec::len)
+    }
 }
 
 /// A record where it lies in a mapped file.

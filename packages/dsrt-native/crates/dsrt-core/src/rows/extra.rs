@@ -45,13 +45,18 @@ impl Source for ExtraSource {
                 Ok(Box::new(Numbers { column, rows, numeric, values, look }))
             }
             None => {
-                let strings = strings(column, rows, look)?;
-                let values = spans.reserve(strings.iter().map(length).sum())?;
+                let (mut total, mut any_null) = (0, false);
+                let mut pace = Pace::new(look);
+                for row in rows {
+                    pace.record(0)?;
+                    let string = string(column, *row)?;
+                    any_null |= string.is_none();
+                    total += length(string);
+                }
+                let values = spans.reserve(total)?;
                 let offsets = spans.reserve((rows.len() as u64 + 1) * 8)?;
-                let any_null = strings.iter().any(Option::is_none);
                 let valid = any_null.then(|| spans.reserve(rows.len() as u64)).transpose()?;
-                let text = column.kind() == ColumnType::String;
-                Ok(Box::new(Strings { text, strings, values, offsets, valid, look }))
+                Ok(Box::new(Strings { column, rows, values, offsets, valid, look }))
             }
         }
     }
@@ -106,9 +111,8 @@ impl Planned for Numbers<'_> {
 }
 
 struct Strings<'a> {
-    text: bool,
-    /// None for null.
-    strings: Vec<Option<&'a [u8]>>,
+    column: &'a Column,
+    rows: &'a [u64],
     values: Span,
     offsets: Span,
     valid: Option<Span>,
@@ -117,39 +121,36 @@ struct Strings<'a> {
 
 impl Planned for Strings<'_> {
     fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
-        let Self { text, strings, values, offsets, valid, look } = *self;
+        let Self { column, rows, values, offsets, valid, look } = *self;
         let mut rest = values.of_mut(buffer)?;
         let mut pace = Pace::new(look);
-        for string in strings.iter().flatten() {
+        for row in rows {
+            let string = string(column, *row)?.unwrap_or_default();
             pace.record(string.len())?;
             let (to, after) = rest.split_at_mut_checked(string.len()).ok_or_else(broken)?;
             to.copy_from_slice(string);
             rest = after;
         }
-        fill_offsets(offsets.of_mut(buffer)?, strings.iter().map(length));
+        // What is broken has ended this.
+        let lengths = rows.iter().map(|row| string(column, *row).map_or(0, length));
+        fill_offsets(offsets.of_mut(buffer)?, lengths);
         if let Some(valid) = valid {
-            for (to, string) in valid.of_mut(buffer)?.iter_mut().zip(&strings) {
-                *to = string.is_some().into();
+            for (to, row) in valid.of_mut(buffer)?.iter_mut().zip(rows) {
+                *to = (!column.is_null(*row as usize)).into();
             }
         }
+        let text = column.kind() == ColumnType::String;
         Ok(Layout::Strings { text, values, offsets, valid })
     }
 }
 
-fn length(string: &Option<&[u8]>) -> u64 {
+fn length(string: Option<&[u8]>) -> u64 {
     string.map_or(0, |string| string.len() as u64)
 }
 
-fn strings<'a>(column: &'a Column, rows: &[u64], look: Look) -> Result<Vec<Option<&'a [u8]>>> {
-    let mut strings = Vec::new();
-    let refused = |_| Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples");
-    strings.try_reserve_exact(rows.len()).map_err(refused)?;
-    let mut pace = Pace::new(look);
-    for row in rows {
-        pace.record(0)?;
-        strings.push(if column.is_null(*row as usize) { None } else { Some(bytes(column, *row)?) });
-    }
-    Ok(strings)
+/// The string of a row. None for null.
+fn string(column: &Column, row: u64) -> Result<Option<&[u8]>> {
+    if column.is_null(row as usize) { Ok(None) } else { bytes(column, row).map(Some) }
 }
 
 fn bytes(column: &Column, row: u64) -> Result<&[u8]> {

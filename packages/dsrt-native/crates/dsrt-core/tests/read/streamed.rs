@@ -227,3 +227,43 @@ fn a_gather_that_may_have_to_wait_for_each_record_looks_every_few_of_them() {
         assert!(read >= 6, "{}: {planned} looks to plan, {all} in all", field.name);
     }
 }
+
+/// Memory that is asked for when the batch is planned: how much the process had until then.
+#[cfg(target_os = "linux")]
+struct Weighed {
+    before: AtomicUsize,
+}
+
+#[cfg(target_os = "linux")]
+impl Allocator for Weighed {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        self.before.store(own_memory(), Ordering::Relaxed);
+        Heap.allocate(bytes)
+    }
+}
+
+/// Bytes of memory that are this process's own.
+#[cfg(target_os = "linux")]
+fn own_memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn records_that_are_read_to_be_checked_do_not_take_the_memory_of_their_batch_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::open_by(&written(directory.path()), true, Io::Pread).unwrap();
+    let field = &fields()[1];
+    // Some 200 MB of records.
+    let rows: Vec<_> = (0..80_000).map(|place| place * 23 % SAMPLES).collect();
+    let memory = Weighed { before: AtomicUsize::new(0) };
+    let began = own_memory();
+    let batch = gathered_into(&memory, &cache, field, &rows, OnDamage::Raise, 2, &|| Ok(())).unwrap();
+    let (planned, bytes) = (memory.before.load(Ordering::Relaxed).saturating_sub(began), batch.buffer.bytes().len());
+    assert!(bytes > 180 << 20 && planned < 100 << 20, "{planned} bytes before memory is asked for {bytes}");
+    for (sample, found) in rows.iter().zip(records(&batch)) {
+        assert!(found == record(field, *sample).1, "sample {sample}");
+    }
+}

@@ -1,10 +1,15 @@
 //! Text and binary: views followed one by one, the content packed.
 
+use std::cell::Cell;
+
 use super::super::gather::{Damage, Id, Pace, Planned, Rows};
 use super::Column;
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
 use crate::format::metadata::{Extent, View, follow};
+use crate::lists::List;
+
+thread_local!(static VIEWS: Cell<Vec<Option<View>>> = const { Cell::new(Vec::new()) });
 
 /// A batch of a column of strings.
 pub(super) struct Strings<'a> {
@@ -12,7 +17,7 @@ pub(super) struct Strings<'a> {
     rows: Rows<'a>,
     text: bool,
     /// None for null.
-    views: Vec<Option<View>>,
+    views: List<Option<View>>,
     values: Span,
     offsets: Span,
     valid: Option<Span>,
@@ -21,8 +26,7 @@ pub(super) struct Strings<'a> {
 impl<'a> Strings<'a> {
     pub(super) fn plan(column: Column<'a>, rows: Rows<'a>, text: bool, spans: &mut Spans) -> Result<Self> {
         let too_large = || Error::new(Kind::Memory, "the batch is too large for the memory; ask for fewer samples");
-        let mut views = Vec::new();
-        views.try_reserve_exact(rows.len()).map_err(|_| too_large())?;
+        let mut views = List::take(&VIEWS, rows.len())?;
         let mut total = 0u64;
         let mut pace = Pace::new(rows.look);
         for id in rows.ids {
@@ -81,7 +85,7 @@ impl Planned for Strings<'_> {
         let lengths = self.views.iter().map(|view| view.map_or(0, |view| view.content.len));
         fill_offsets(self.offsets.of_mut(buffer)?, lengths);
         if let Some(valid) = self.valid {
-            for (to, view) in valid.of_mut(buffer)?.iter_mut().zip(&self.views) {
+            for (to, view) in valid.of_mut(buffer)?.iter_mut().zip(self.views.iter()) {
                 *to = view.is_some().into();
             }
         }

@@ -19,12 +19,16 @@ thread_local!(static ITEMS: Cell<Vec<Item>> = const { Cell::new(Vec::new()) });
 /// The largest record whose size is believed before its checksum was compared: so much memory a damaged index may cost.
 const BELIEVED: u64 = 16 << 20;
 
+/// The most bytes of records that are kept from being checked until they have a place. Those beyond are read again: what a
+/// loader holds is bounded by the memory of its batches, which is not asked for before all sizes are known.
+const HELD: usize = 16 << 20;
+
 /// A record that is planned.
 #[derive(Default)]
 pub(super) struct Item {
     /// Bytes it has in the batch.
     pub size: u64,
-    /// What passed every check but decoding. None where all that is still to be done, or nothing.
+    /// What passed every check but decoding. None where all that is to be done, or to be done again, or nothing.
     checked: Option<Box<(u32, Record)>>,
 }
 
@@ -47,6 +51,7 @@ pub(super) fn plan(
     let entries = ahead(ids.clone(), ids.clone(), |id| entries.ask_entry(*id));
     let asked = ahead(ids, entries, |id| records.indexed(*id).iter().for_each(Found::ask));
     let mut pace = Pace::new(rows.look);
+    let mut spare = HELD;
     for (place, id) in asked.enumerate() {
         pace.record(0)?;
         let found = finder.indexed(*id);
@@ -62,7 +67,10 @@ pub(super) fn plan(
             pace.wait(read.as_ref().map_or(0, |(_, record, _)| record.bytes()))?;
             match read {
                 Ok((number, record, entry)) => {
-                    let item = Item { size: record.size, checked: Some(Box::new((number, record))) };
+                    let left = spare.checked_sub(record.held());
+                    spare = left.unwrap_or(spare);
+                    let size = record.size;
+                    let item = Item { size, checked: left.map(|_| Box::new((number, record))) };
                     each(&item, entry.shape())?;
                     item
                 }
