@@ -209,6 +209,14 @@ def test_the_repr_of_damaged_metadata_says_what_cannot_be_read(weighted: Path, t
     assert lines[5] == "  digest   unknown without the weights"
 
 
+def test_the_repr_of_a_dataset_whose_cache_was_closed_says_what_cannot_be_read(weighted: Path) -> None:
+    dataset = Dataset.open(weighted)
+    dataset.caches[0].close()
+    lines = repr(dataset).splitlines()
+    assert lines[0].startswith("Dataset: ")
+    assert any("cannot be read" in line and "closed" in line for line in lines)
+
+
 def test_the_repr_of_damaged_weights_says_so_and_lists_the_columns() -> None:
     lines = repr(Dataset.open(FOLDER / "bad" / "R046-negative" / "cache")).splitlines()
     assert any(line.startswith("  metadata ") for line in lines)

@@ -92,8 +92,22 @@ def test_filter_keeps_rows_where_all_is_true_and_nothing_is_null(dataset: Datase
 def test_filter_leaves_the_old_dataset_as_it_was(dataset: Dataset) -> None:
     before = dataset.metadata
     dataset.filter(pl.col("label") == 1).with_weights(pl.lit(2.0))
-    assert dataset.metadata is before
+    assert_frame_equal(dataset.metadata, before)
     assert dataset.population.weights is None
+
+
+def test_what_is_changed_in_the_frame_is_not_changed_in_the_dataset(dataset: Dataset) -> None:
+    before, kept = dataset.metadata, samples(dataset.filter(pl.col("label") == 1))
+    frame = dataset.metadata
+    frame[0, "label"] = 1
+    frame[:, "width"] = 7
+    frame.insert_column(0, pl.Series("mine", range(N)))
+    frame.drop_in_place("species")
+    frame.columns = [name.upper() for name in frame.columns]
+    assert_frame_equal(dataset.metadata, before)
+    assert samples(dataset.filter(pl.col("label") == 1)) == kept
+    with pytest.raises(ColumnNotFoundError):
+        dataset.filter(pl.col("mine") == 0)
 
 
 def test_filter_names_the_columns_there_are_when_one_is_not(dataset: Dataset) -> None:

@@ -93,6 +93,8 @@ def test_a_column_that_cannot_be_is_refused(caches):
     refused(SchemaError, "only str and None", {"c": ["a", 1]})
     for cut in (np.array([b"a\0", b"b"]), (b"a\0", b"b")):
         refused(SchemaError, r"column c: an array of \|S2, which cuts zeros at the end", {"c": cut})
+    for cast in ([2**63, -1], [True, 2], (2**53 + 1, 0.5), [1.5, False]):
+        refused(SchemaError, "column c: NumPy makes .* of this list of .*; give an array", {"c": cast})
     refused(TypeError, "mapping of names", [np.arange(2)])
     refused(SchemaError, "(?i)decimal", {"c": pa.array([1, 2], pa.decimal128(3))})
     refused(SchemaError, "(?i)list", {"c": pa.array([[1], [2]])})

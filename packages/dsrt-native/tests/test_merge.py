@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from dsrt_format import (
     validate,
 )
 from dsrt_format.checksum import blake3_digest
-from dsrt_native import Cache, CacheWriter, Population, merge, train_dictionary
+from dsrt_native import Cache, CacheWriter, Population, _native, merge, train_dictionary
 
 FIELDS = {
     "image": Dense("uint8", (4, 5, 3), codec="zstd", delta=3),
@@ -289,3 +290,12 @@ def test_many_parts_need_few_files_at_once(tmp_path):
     )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     assert Cache.open(tmp_path / "all").fields["x"][:].tolist() == list(range(60))
+
+
+def test_a_warning_that_is_an_error_says_that_the_whole_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(_native, "merge", lambda *_, **__: ["nobody knows whether it survives"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="nobody knows") as caught:
+            merge([tmp_path / "a"], tmp_path / "whole")
+    assert caught.value.__notes__ == [f"{tmp_path / 'whole'}: the cache was published all the same"]

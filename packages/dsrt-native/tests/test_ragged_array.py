@@ -48,6 +48,16 @@ def test_to_padded_fills_behind_the_records():
     assert packed(np.array([], int)).to_padded(0, 2).tolist() == [[0, 0]]
 
 
+def test_to_padded_fills_bools_with_bools_only():
+    ragged = packed(np.array([True, False]), np.array([False]))
+    for fill in (False, 0, np.False_):
+        assert ragged.to_padded(fill).tolist() == [[True, False], [False, False]]
+    assert ragged.to_padded(True).tolist() == [[True, False], [False, True]]
+    for fill in (-100, 2, 0.5, None):
+        with pytest.raises(ValueError, match=f"fill={fill}: "):
+            ragged.to_padded(fill)
+
+
 def test_to_padded_pads_every_axis():
     ragged = packed(np.array([[1, 2]]), np.array([[3], [4]]), np.empty((0, 3), int))
     assert ragged.to_padded(0).tolist() == [

@@ -160,6 +160,8 @@ def test_a_sample_is_a_dict(writer, sample):
         ({"fields": {}}, SchemaError, "0 fields"),
         ({"fields": {f"f{i}": Bytes() for i in range(257)}}, SchemaError, "257 fields"),
         ({"fields": {"x": "uint8"}}, TypeError, "Dense, Ragged"),
+        ({"fields": ["x"]}, TypeError, "fields: expected a mapping of names to specs, not list"),
+        ({"metadata": ["label"]}, TypeError, "metadata: expected a mapping of names to types, not list"),
         ({"fields": {"_x": Bytes()}}, SchemaError, "reserved"),
         ({"fields": {"weight": Bytes()}}, SchemaError, "weight"),
         ({"fields": {"a/b": Bytes()}}, SchemaError, "cannot be the name"),

@@ -345,3 +345,16 @@ def test_pinned_memory_is_as_large_as_what_is_delivered(
     assert [tensor.nbytes for tensor in lent] == [512 + 64 + 5] * 2
     assert batches[1]["image"][:, 0, 0, 0].tolist() == [5, 6, 7, 8, 9]
     assert batches[1]["day"].tolist() == [5, 6, 7, 8, 9]
+
+
+def test_batches_are_on_the_cpu_whatever_the_default_device_is(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with torch.device("meta"), Loader(population, 1, order="sequential", fields=["tokens"]) as loader:
+        tokens = next(iter(loader))["tokens"]
+    assert tokens.values.shape == (0,)
+    assert {part.device.type for part in tokens if part is not None} == {"cpu"}
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(torch, "empty", lambda _, **options: asked.update(options))
+    memory.page_locked(3)
+    assert asked == {"dtype": torch.uint8, "device": "cpu", "pin_memory": True}

@@ -1,6 +1,7 @@
 import pytest
 
-from dsrt_torch import ranks
+from dsrt_native import Population
+from dsrt_torch import Loader, ranks
 
 
 def test_explicit_ranks_are_checked() -> None:
@@ -42,3 +43,26 @@ def test_a_process_group_wins_over_the_environment(monkeypatch: pytest.MonkeyPat
         assert ranks.found() == (0, 1)
     finally:
         dist.destroy_process_group()
+
+
+def test_a_loader_that_was_settled_before_its_process_group_is_refused_by_it(
+    population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    early, given = Loader(population, 2), Loader(population, 2, rank=0, world_size=1)
+    assert len(early) == len(given)
+    next(iter(early))
+    monkeypatch.setattr(ranks, "of_group", lambda: (1, 2))
+    with pytest.raises(RuntimeError, match="rank 0 of 1 already; make another one for rank 1 of 2"):
+        next(iter(early))
+    with pytest.raises(RuntimeError, match="rank 0 of 1 already"):
+        next(early.steps())
+    next(iter(given))
+    late = Loader(population, 2)
+    next(iter(late))
+    monkeypatch.setattr(ranks, "of_group", lambda: None)
+    # The group was destroyed, and the loader goes on.
+    next(iter(late))
+    for loader in (early, given, late):
+        loader.close()

@@ -81,23 +81,29 @@ class Dataset:
         """The payload fields by name, each with `.kind`, `.dtype`, `.shape` and `.codec`."""
         return self._population.fields
 
-    @cached_property
+    @property
     def metadata(self) -> pl.DataFrame:
         """One line per row: cache_id, sample_id, the stored columns, weight, the extra columns.
 
         `cache_id` and `sample_id` are Int64. `weight` is Float64 and null where it is unset. The stored
-        columns of a dataset with all rows are not copied where the file is mapped.
+        columns of a dataset with all rows are not copied where the file is mapped. The frame is the caller's:
+        what is changed in it is not changed in the dataset.
 
         Raises:
             FormatError: The metadata of the cache is damaged.
             ValueError: The cache has more samples than Polars counts: 2^32-1, unless it was installed with
                 indexes of 64 bits, as ``polars[rt64]``.
         """
+        return self._frame.clone()
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        """What expressions see. Polars changes frames in place, so nobody else gets this one."""
         return self._table.frame(self._population, self._extra)
 
     def lazy(self) -> pl.LazyFrame:
         """Return `metadata` as a LazyFrame."""
-        return self.metadata.lazy()
+        return self._frame.lazy()
 
     @cached_property
     def digest(self) -> str:
@@ -144,7 +150,7 @@ class Dataset:
             TypeError: A predicate is no expression and no series.
             polars.exceptions.ColumnNotFoundError: A predicate names a column that is not there.
         """
-        return self._at(edits.kept(self.metadata, predicates))
+        return self._at(edits.kept(self._frame, predicates))
 
     def select_rows(self, rows: Sequence[int] | NDArray[np.integer[Any]] | pl.Series) -> Dataset:
         """Take rows by number, in that order and as often as they are named.
@@ -167,7 +173,7 @@ class Dataset:
             by: A column name, an expression, or several of them.
             descending: Largest first; one bool, or one per key.
         """
-        return self._at(edits.sorted_by(self.metadata, by, descending))
+        return self._at(edits.sorted_by(self._frame, by, descending))
 
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
         """Draw `n` different rows at random; weights do not count.
@@ -216,7 +222,7 @@ class Dataset:
                 f"with_weights: {weights!r} is a string; a column is given as pl.col({weights!r})"
             )
         if isinstance(weights, pl.Expr | pl.Series):
-            weights = edits.weights(self.metadata, weights)
+            weights = edits.weights(self._frame, weights)
         return type(self)(self._population.with_weights(weights), self._table, self._extra)
 
     def with_columns(self, *exprs: Any, **named: Any) -> Dataset:
@@ -229,7 +235,7 @@ class Dataset:
         Raises:
             SchemaError: A name is that of a payload field or a stored column, or a type cannot be delivered.
         """
-        added = edits.added(self.metadata, exprs, named)
+        added = edits.added(self._frame, exprs, named)
         columns.check_names(added.columns, stored=self._table.stored.columns, fields=self.fields)
         columns.check_types(added)
         extra = self._extra.with_columns(added.iter_columns()) if self._extra.width else added

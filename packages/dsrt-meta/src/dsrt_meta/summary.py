@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["text"]
 
+# A closed cache is a RuntimeError.
+_UNREADABLE = (DsrtError, OSError, RuntimeError)
 _INDENT = 11
 _WIDTH = 96
 _SHOWN = 12
@@ -22,7 +24,7 @@ _SHOWN = 12
 def text(dataset: Dataset) -> str:
     """Return rows, cache, fields, columns, weights, size and digest of a dataset in a few lines.
 
-    Where damage keeps something from being read, its line says so.
+    Where damage, or a cache that was closed, keeps something from being read, its line says so.
     """
     fields = list(dataset.fields.values())
     stored, extra = _columns(dataset)
@@ -45,7 +47,7 @@ def _columns(dataset: Dataset) -> tuple[list[str], list[str]]:
     try:
         words = dataset.population._columns()
         stored = {name for cache in dataset.caches for name in cache._columns()}
-    except (DsrtError, OSError) as error:
+    except _UNREADABLE as error:
         # There are no extra ones: adding them reads the stored ones.
         return [f"cannot be read: {error}"], []
     return (
@@ -57,7 +59,7 @@ def _columns(dataset: Dataset) -> tuple[list[str], list[str]]:
 def _cache(cache: Cache) -> str:
     try:
         manifest = cache.manifest
-    except (DsrtError, OSError):
+    except _UNREADABLE:
         # An open cache works on when its directory is replaced or removed.
         return f"{cache.path}: {len(cache):,} samples, no longer at this path"
     return f"{manifest.name}: {len(cache):,} samples, {_size(manifest.total_bytes)} at {cache.path}"
@@ -95,7 +97,7 @@ def _listed(names: list[str]) -> list[str]:
 def _weights(population: Population) -> str:
     try:
         weights = population.weights
-    except (DsrtError, OSError) as error:
+    except _UNREADABLE as error:
         return f"cannot be read: {error}"
     if weights is None:
         return "none"
@@ -113,5 +115,5 @@ def _weights(population: Population) -> str:
 def _digest(dataset: Dataset) -> str:
     try:
         return dataset.digest[:16]
-    except (DsrtError, OSError):
+    except _UNREADABLE:
         return "unknown without the weights"

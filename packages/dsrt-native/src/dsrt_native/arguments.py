@@ -64,8 +64,14 @@ def fill_of(fill: Any, dtype: str) -> Any:
     """Return what padding of a dtype is filled with, which must not wrap or lose its fraction in silence.
 
     Raises:
-        ValueError: The dtype is one of integers, and `fill` none that it holds.
+        ValueError: The dtype is bool or one of integers, and `fill` none that it holds; or `fill` is None.
     """
+    if fill is None:
+        raise ValueError(f"fill=None: give a value that {dtype} holds")
+    if dtype == "bool":
+        if fill in (False, True):
+            return bool(fill)
+        raise ValueError(f"fill={fill!r}: the records are bool; give False or True")
     if not dtype.startswith(("int", "uint")):
         return fill
     held = np.iinfo(dtype)

@@ -10,6 +10,9 @@ from dsrt_format import SchemaError
 
 __all__ = ["check_names_of", "check_text", "columns_of", "weights_of"]
 
+_KINDS: dict[type, str] = {bool: "b", int: "iu", float: "f"}
+"""What NumPy's arrays of Python's numbers are, if none was changed."""
+
 
 def columns_of(columns: Mapping[str, Any] | Any) -> Any:
     """Return extra columns as the engine takes them: a table, or a list of names and columns.
@@ -90,6 +93,8 @@ def _column(name: str, values: Any) -> Any:
     if isinstance(values, list) and any(isinstance(value, str | bytes) for value in values):
         return _strings(name, values)
     array = np.asanyarray(values)
+    if isinstance(values, list | tuple):
+        _check_kept(name, values, array.dtype)
     if isinstance(array, np.ma.MaskedArray):
         raise SchemaError(
             f"column {name}: a masked array; call .filled(value), or give Arrow data with nulls"
@@ -104,6 +109,17 @@ def _column(name: str, values: Any) -> Any:
         return _strings(name, array.tolist())
     word, native = _number(name, array)
     return word, np.ascontiguousarray(native).view(np.uint8)
+
+
+def _check_kept(name: str, values: Iterable[Any], dtype: np.dtype[Any]) -> None:
+    """Refuse Python numbers of which NumPy has made another kind of numbers."""
+    kinds = {type(value) for value in values}
+    if dtype.kind in "biuf" and any(dtype.kind not in _KINDS.get(kind, "biuf") for kind in kinds):
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise SchemaError(
+            f"column {name}: NumPy makes {dtype} of this list of {found}; "
+            "give an array of the type it should have"
+        )
 
 
 def _strings(name: str, values: list[Any]) -> tuple[str, list[Any]]:

@@ -68,8 +68,12 @@ def merge(
         fingerprint=check_fingerprint(fingerprint),
         attributes=attributes_json(attributes),
     )
-    for warning in found:
-        warnings.warn(warning, RuntimeWarning, stacklevel=2)
+    try:
+        for warning in found:
+            warnings.warn(warning, RuntimeWarning, stacklevel=2)
+    except RuntimeWarning as error:  # if that is how warnings are filtered
+        error.add_note(f"{path}: the cache was published all the same")
+        raise
     return Cache.open(path)
 
 

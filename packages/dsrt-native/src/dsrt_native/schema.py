@@ -15,9 +15,11 @@ def described_fields(fields: Mapping[str, FieldSpec]) -> list[dict[str, Any]]:
     """Return payload fields as the engine takes them.
 
     Raises:
-        TypeError: A spec is none.
+        TypeError: A spec is none, or `fields` is no mapping.
         SchemaError: A name cannot be that of a field.
     """
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"fields: expected a mapping of names to specs, not {type(fields).__name__}")
     for name, spec in fields.items():
         if not isinstance(spec, Dense | Ragged | Bytes | Text):
             raise TypeError(f"field {name!r}: expected Dense, Ragged, Bytes or Text, not {spec!r}")
@@ -31,9 +33,11 @@ def described_columns(metadata: Mapping[str, str], fields: Mapping[str, FieldSpe
     """Return the names and types of metadata columns beside payload fields.
 
     Raises:
-        TypeError: A name or type is no str.
+        TypeError: A name or type is no str, or `metadata` is no mapping.
         SchemaError: A name cannot be that of a column.
     """
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata: expected a mapping of names to types, not {type(metadata).__name__}")
     for name, kind in metadata.items():
         require_text("the name of a metadata column", name)
         require_text(f"the type of metadata column {name!r}", kind)

@@ -249,6 +249,10 @@ class LoaderBase:
             "state_dict(), make a loader there and call its load_state_dict"
         )
 
+    def _begin(self) -> None:
+        """A pass begins."""
+        self._settle()
+
     def _settle(self) -> None:
         """Fix rank and world size, the first time that something depends on them."""
         if not self._settled:
@@ -263,9 +267,12 @@ class _Pass(Iterator[Batch]):
     def __init__(self, loader: LoaderBase, native: _native.Pass) -> None:
         self._loader = loader
         self._native = native
+        self._is_new = True
 
     def __next__(self) -> Batch:
-        self._loader._settle()
+        if self._is_new:
+            self._loader._begin()
+            self._is_new = False
         batch = self._loader._native.next(self._native)
         if batch is None:
             raise StopIteration

@@ -204,7 +204,8 @@ class CacheWriter:
                 Dense fields take one array ``[samples, *shape]``, ragged ones a `RaggedArray`, a list of
                 arrays, or one array if all records have the same shape; bytes take a list of what `append`
                 takes, text one of str. Metadata columns take arrays on one axis (numbers, bool,
-                datetime64, timedelta64, str) or lists of values and None.
+                datetime64, timedelta64, str) or lists of values and None. An array of str has no U+0000 at
+                the end of its strings, whatever it was made of: a list has them.
 
                 Each may be Arrow data instead: numbers, binary and text; fixed-size lists, however deep, for
                 dense fields; lists (of fixed-size lists, if there is more than one axis) for ragged ones.

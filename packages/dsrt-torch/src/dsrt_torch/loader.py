@@ -102,8 +102,15 @@ class Loader(LoaderBase):
             allocate=memory.lend if pin and transform is None else None,
             deliver=tensors if transform is None else _after(callback("transform", transform), pin),
         )
+        self._is_found = given is None
         if given is not None:
             self._settle()
+
+    def _begin(self) -> None:
+        super()._begin()
+        # Its length may have been asked for before there was a process group.
+        if self._is_found and (group := ranks.of_group()) is not None:
+            self._native.set_topology(*group)
 
 
 def _after(transform: Callable[[Batch], Batch], pin: bool) -> Callable[[_native.Batch], Batch]:

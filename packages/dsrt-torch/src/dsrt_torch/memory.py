@@ -28,7 +28,8 @@ def page_locked(size: int) -> Tensor:
     The memory of a batch is never used for a second one: only that allocator knows when an asynchronous copy
     out of it has finished, and takes it back when the last tensor has died and that is so.
     """
-    return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+    # Whatever the default device is.
+    return torch.empty(size, dtype=torch.uint8, device="cpu", pin_memory=True)
 
 
 def lend(size: int) -> NDArray[np.uint8]:

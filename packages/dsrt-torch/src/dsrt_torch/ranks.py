@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 from dsrt_native.arguments import whole
 
-__all__ = ["checked", "found", "local_world_size"]
+__all__ = ["checked", "found", "local_world_size", "of_group"]
 
 
 def checked(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
@@ -34,14 +34,21 @@ def found() -> tuple[int, int]:
     Raises:
         ValueError: The environment has one of RANK and WORLD_SIZE without the other, or they are not numbers.
     """
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank(), dist.get_world_size()
+    if (group := of_group()) is not None:
+        return group
     rank, world_size = _variable("RANK"), _variable("WORLD_SIZE")
     try:
         topology = checked(rank, world_size)
     except ValueError as error:
         raise ValueError(f"{error} (from the environment variables RANK and WORLD_SIZE)") from None
     return (0, 1) if topology is None else topology
+
+
+def of_group() -> tuple[int, int] | None:
+    """Return rank and world size of the process group, or None if it is not initialised."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return None
+    return dist.get_rank(), dist.get_world_size()
 
 
 def local_world_size() -> int:

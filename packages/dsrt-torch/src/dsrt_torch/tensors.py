@@ -89,7 +89,7 @@ def _part(batch: _native.Batch, dtype: torch.dtype, shape: tuple[int, ...], at: 
         part: Tensor = memory.base[at : at + count * dtype.itemsize]
         return part.view(dtype).view(shape)
     if count == 0:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")
     # A storage for each column, so that saving one tensor does not save the whole batch.
     return torch.frombuffer(batch, dtype=dtype, count=count, offset=at).view(shape)
 
