@@ -70,6 +70,8 @@ def plan(arguments: list[str]) -> Plan:
         parser.error("--smoke has no figures to --continue with or to --publish")
     if options.peer and options.publish:
         parser.error("--publish is for runs of all systems, and not with --peer")
+    if options.publish and os.sched_getparam(0).sched_priority:
+        parser.error("--publish is for the usual scheduling: under a real-time priority, systems look slower")
     full = "full" in options.name
     names = [name for name in options.name if name != "full"]
     if unknown := set(names) - set(known):

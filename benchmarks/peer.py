@@ -43,7 +43,8 @@ class Source(Protocol):
 class Peer(Protocol):
     """The module. Each function may raise `Cannot`; without `config` it does what suits most.
 
-    A batch is as NumPy sees it, in memory of its own: no view of a mapped file, not lent until the next one.
+    A batch is as NumPy sees it, in memory of its own: no view of a mapped file, and not lent until the next
+    one, unless the module says `LENDS = True`, which is for yardsticks.
     What only some systems have are further functions, for `optional`: `write_batches`, `write_rows`,
     `metadata`, `build`, `samples(handle, *, seed, shuffled, **config)`, an iteration without end or batches,
     by new permutations or as stored, `pages(handle, numbers)`, how many pages of its files hold these samples

@@ -16,7 +16,12 @@ from benchmarks.workload import Batch, Workload
 
 Timed = TypeVar("Timed")
 
-WARMING = 3.0  # seconds, at most
+WARMING = 3.0
+"""Seconds of a warm-up, at most."""
+
+MAPPED_AT_ONCE = 64 << 10
+"""Bytes that Linux maps around a byte of a mapped file that is touched, if the page cache has them."""
+
 WATCHED = 0.1
 
 
@@ -89,15 +94,16 @@ def _loop(batches: Iterator[Batch], seconds: float) -> list[float]:
     return timing.seconds_each(lambda: next(batches), seconds)
 
 
-def _gather(store: Store, handle: Any, seconds: float) -> list[float]:
-    return timing.gathers(partial(store.peer.gather, handle), store.asked(), seconds)
+def _gather(store: Store, handle: Any, seconds: float, seed: int = 2) -> list[float]:
+    return timing.gathers(partial(store.peer.gather, handle), store.asked(seed), seconds)
 
 
 def _warm(store: Store, handle: Any, seconds: float) -> None:
-    # Everything once, if there is time: pages are in memory and mapped, lazily opened files are open.
-    end = time.perf_counter() + seconds
-    for first in range(0, store.workload.samples, store.workload.batch):
-        last = min(first + store.workload.batch, store.workload.samples)
-        store.peer.gather(handle, np.arange(first, last, dtype=np.int64))
+    # A sample of every `MAPPED_AT_ONCE` bytes, if there is time: pages are mapped, lazily opened files open.
+    workload, end = store.workload, time.perf_counter() + WARMING
+    numbers = np.arange(0, workload.samples, workload.count(MAPPED_AT_ONCE), dtype=np.int64)
+    for first in range(0, len(numbers), workload.batch):
+        store.peer.gather(handle, numbers[first : first + workload.batch])
         if time.perf_counter() > end:
-            return
+            break
+    _gather(store, handle, seconds, seed=3)

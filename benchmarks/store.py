@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -123,30 +123,49 @@ class Store:
         return uniform(self.workload, seed)
 
     def check_gather(self, handle: Any) -> None:
-        """Compare some batches with the truth.
+        """Compare some batches with the truth, each before and after the next one.
 
         Raises:
-            ValueError: They are not what was asked for, byte for byte.
+            ValueError: They are not what was asked for, byte for byte and in its form, or do not stay it.
         """
         end = time.monotonic() + _CHECKING
-        for numbers in next(self.asked(seed=1))[:_CHECKED]:
-            if self.workload.check(self.peer.gather(handle, numbers)) != numbers.tolist():
+        asked = next(self.asked(seed=1))[:_CHECKED]
+        for numbers, delivered in self._kept((each, self.peer.gather(handle, each)) for each in asked):
+            if delivered != numbers.tolist():
                 raise ValueError(f"{self.workload.name}: gather gave other samples than asked for")
             if time.monotonic() > end:
                 return
 
-    def check_loop(self, loop: Iterator[Batch]) -> None:
-        """Compare the next batches of a loader with the truth.
+    def check_loop(self, loop: Iterator[Batch], form: str = "") -> None:
+        """Compare the next batches of a loader with the truth, each before and after the next one.
+
+        Without a `form` they are to be in that of the workload.
 
         Raises:
-            ValueError: They are not whole batches of stored samples, byte for byte, or not shuffled.
+            ValueError: They are not whole batches of stored samples, byte for byte and in the form, do not
+                stay that, or are not shuffled.
         """
-        numbers = [self.workload.check(batch) for batch in islice(loop, _CHECKED)]
+        batches = ((None, batch) for batch in islice(loop, _CHECKED))
+        numbers = [delivered for _, delivered in self._kept(batches, form)]
         if {len(each) for each in numbers} != {self.workload.batch}:
             raise ValueError(f"{self.workload.name}: the loader gave batches of another size than asked for")
         drawn = [number for each in numbers for number in each]
         if drawn == sorted(drawn) or len(set(drawn)) < min(len(drawn), self.workload.samples) / 2:
             raise ValueError(f"{self.workload.name}: the loader did not shuffle")
+
+    def _kept(self, batches: Iterable[tuple[Any, Batch]], form: str = "") -> Iterator[tuple[Any, list[int]]]:
+        """The numbers of the samples of each batch, which is one that stays after the next was asked for."""
+        listed, lent = (form or self.workload.form) == "list", getattr(self.peer, "LENDS", False)
+        before: tuple[Batch, list[int]] | None = None
+        for asked, batch in batches:
+            if isinstance(batch, list) != listed:
+                raise ValueError(
+                    f"{self.workload.name}: a batch is not {'a list' if listed else 'in one piece'}"
+                )
+            if before and not lent and list(self.workload.check(before[0])) != before[1]:
+                raise ValueError(f"{self.workload.name}: a batch was overwritten by the next one")
+            before = batch, list(self.workload.check(batch))
+            yield asked, before[1]
 
 
 def at_once() -> int:

@@ -46,7 +46,8 @@ def tried(
 ) -> list[tuple[Setting, float | str]]:
     """Each setting with its rate over so many seconds, or the reason why it has none.
 
-    The best two are tried again, for longer, where it is not plain which of them it is; that rate counts.
+    The best two are tried again, for longer, where it is not plain which of them it is. That rate counts, and
+    so the best of all is then one that was tried again.
     With 0 seconds `rate` takes the time that its work takes, and each is tried once.
     """
     found = _once(choices, rate, seconds)
@@ -79,14 +80,22 @@ def _once(
 def _again(
     found: list[tuple[Setting, float | str]], rate: Callable[[Setting, float], float], seconds: float
 ) -> list[tuple[Setting, float | str]]:
-    rates = sorted((rate for _, rate in found if not isinstance(rate, str)), reverse=True)
-    least = rates[1] if len(rates) > 1 and rates[1] >= CLOSE * rates[0] else float("inf")
-    return [
-        (setting, first)
-        if isinstance(first, str) or first < least
-        else (setting, _attempt(partial(rate, setting, LONGER * seconds)))
-        for setting, first in found
-    ]
+    found, again = list(found), set[int]()
+    while due := _fastest(found, any_lead=bool(again)) - again:
+        again |= due
+        for number in sorted(due):
+            setting, _ = found[number]
+            found[number] = setting, _attempt(partial(rate, setting, LONGER * seconds))
+    return found
+
+
+def _fastest(found: list[tuple[Setting, float | str]], *, any_lead: bool) -> set[int]:
+    """Places of the best two, if the second is close; else of the best, where any lead counts, or of none."""
+    rates = {number: rate for number, (_, rate) in enumerate(found) if not isinstance(rate, str)}
+    first, second = [*sorted(rates, key=lambda number: -rates[number]), None, None][:2]
+    if first is not None and second is not None and rates[second] >= CLOSE * rates[first]:
+        return {first, second}
+    return {first} if any_lead and first is not None else set()
 
 
 def _attempt(rate: Callable[[], float]) -> float | str:

@@ -19,7 +19,7 @@ from benchmarks.answers import (
 )
 from benchmarks.peers import FIRST
 from benchmarks.record import Record
-from benchmarks.suites import engine
+from benchmarks.suites import engine, overhead
 from benchmarks.workloads import WORKLOADS
 
 _ZSTD = ("tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
@@ -101,7 +101,7 @@ _OPENED = {"1e7": ours_by_theirs("size", "1e7-samples", "open", "dataset_rt")}
 _CHECKED = {case: _checksums(case) for case in ("images", *_ZSTD)}
 _FIRST = ("images", "records", "tokens")
 _COST = {work: growth("size", work, "1e4-samples", "1e7-samples") for work in ("gather", "loop")}
-_ALLOCATIONS = {case: own("overhead", case, "allocations") for case in ("batch-1", "tokens", "tokens-zstd")}
+_ALLOCATIONS = {case: own("overhead", case, "allocations") for case in overhead.CASES}
 
 # What, at most, of which unit, and its figures.
 _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
@@ -144,10 +144,7 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
     ("cold random reads, bytes read by those of the pages that hold them", 1.1, "x", _cold("pages")),
 )
 
-_THREADS = {
-    case: part("engine", case, "loader, 2 threads", "gather, 2 threads")
-    for case in ("images", "records", "records-512", *_ZSTD)
-}
+_THREADS = {case: part("engine", case, engine.LOADER, engine.GATHERS) for case in engine.CASES}
 
 TARGETS = (
     *(
@@ -160,7 +157,7 @@ TARGETS = (
         for title, reach, rivals, suite, cases, work in rows
         for than in rivals
     ),
-    Target("loader with 2 threads by gathers on 2 threads", 0.9, _THREADS),
+    Target("loader with 2 threads by gathers in 2 processes", 0.9, _THREADS),
     *(Target(title, reach, values, at_most=True, unit=unit) for title, reach, unit, values in _MOST),
 )
 

@@ -1,7 +1,4 @@
-"""The machine itself: records out of one mapped file into buffers that are used again. A yardstick.
-
-Its batches are lent for a while, which no system can do that gives them away.
-"""
+"""The machine itself: records out of one mapped file into buffers that are used again. A yardstick."""
 
 import mmap
 import os
@@ -27,6 +24,9 @@ ABOUT = About(
     "threads, a batch in one; no checksums",
     "one file of all records, zstd frames by python-zstandard; where they lie is kept beside it",
 )
+
+LENDS = True
+"""Its batches are lent for a while, which no system can do that gives them away."""
 
 AT_ONCE = 1 << 20  # bytes that a call of the loop fills in, or one batch
 

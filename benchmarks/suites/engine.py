@@ -1,8 +1,9 @@
 """What parts of DSRT cost, beside itself without them: checksums, and the loader around the gather."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from statistics import median
 from typing import Any
 
@@ -27,7 +28,13 @@ STEADY = 5
 """Points of a hundred that the turns' costs of checksums may be apart, without a mark."""
 
 _PIECES = 10  # of the time of a figure, in turns with the one it is compared with
-_LOADER, _GATHERS = f"loader, {THREADS} threads", f"gather, {THREADS} threads"
+LOADER, GATHERS = f"loader, {THREADS} threads", f"gather, {THREADS} processes"
+"""Works: a loader, and as many gathers at once as it has threads, each in a process that shares no GIL."""
+
+_PATIENCE = 60  # seconds, for the other processes to begin
+
+_begin: Any
+"""In such a process, the barrier where it meets the others."""
 
 
 def prepare(job: Job) -> Tried:
@@ -56,8 +63,8 @@ def measure(job: Job) -> Found:
     with Loader(verified, store.workload.batch, order="uniform", fields=["x"], threads=THREADS) as loader:
         steps = map(_viewed, loader.steps())
         timing.settle(steps.__next__, job.seconds / 2)
-        rates[_LOADER] = timing.rate(timing.seconds_each(steps.__next__, job.seconds), store.workload.batch)
-    rates[_GATHERS] = _on_threads(verified, store, job.seconds)
+        rates[LOADER] = timing.rate(timing.seconds_each(steps.__next__, job.seconds), store.workload.batch)
+    rates[GATHERS] = _at_once(job)
     return rates
 
 
@@ -70,15 +77,27 @@ def _viewed(batch: dict[str, Any]) -> Batch:
     return values
 
 
-def _on_threads(population: Any, store: Store, seconds: float) -> float:
-    """Gathers on so many threads, each for itself."""
+def _at_once(job: Job) -> float:
+    """Samples a second of so many processes together."""
+    context = get_context("spawn")
+    with ProcessPoolExecutor(THREADS, context, _meet, (context.Barrier(THREADS),)) as processes:
+        return sum(processes.map(partial(_alone, job), range(THREADS)))
 
-    def gather(seed: int) -> float:
-        times = timing.gathers(partial(_gathered, population), store.asked(seed), seconds)
-        return timing.rate(times, store.workload.batch)
 
-    with ThreadPoolExecutor(THREADS) as threads:
-        return sum(threads.map(gather, range(THREADS)))
+def _meet(barrier: Any) -> None:
+    global _begin
+    _begin = barrier
+
+
+def _alone(job: Job, seed: int) -> float:
+    """Samples a second of this process, while the others do the same."""
+    from dsrt_native import Cache, Population
+
+    store = Store.of(job, sized(CASES, job.case, job.smoke))
+    gather = partial(_gathered, Population([Cache.open(store.place({}) / "samples")]))
+    timing.gathers(gather, store.asked(THREADS + seed), job.seconds / 2)
+    _begin.wait(_PATIENCE)
+    return timing.rate(timing.gathers(gather, store.asked(seed), job.seconds), store.workload.batch)
 
 
 def checksums(verified: Sequence[float], unverified: Sequence[float]) -> list[float]:
@@ -93,15 +112,15 @@ def mark(parts: Sequence[float]) -> str:
 
 def report(results: Results, smoke: bool) -> list[str]:
     """A table of all."""
-    columns = "gather", "unverified", "checksums, %", _LOADER, _GATHERS, "loader by gather"
+    columns = "gather", "unverified", "checksums, %", LOADER, GATHERS, "loader by gather"
     lines = [
         "## Parts of DSRT",
         "",
-        "A gather with `verify=False` beside the gather as it is, and the loader beside the bare gather,",
-        f"both on {THREADS} threads. Samples a second. What checksums take of the time is a percentage of",
-        "each turn, which has both gathers in pieces, one after another, and the median of these; `~` is",
-        f"before it where they are more than {STEADY} points apart, or fewer than {table.FEWEST}. Below 0 it",
-        "is noise: what checksums take is less than can be told.",
+        "A gather with `verify=False` beside the gather as it is, and a loader beside bare gathers, on",
+        f"{THREADS} threads and in {THREADS} processes at once. Samples a second. What checksums take of the",
+        "time is a percentage of each turn, which has both gathers in pieces, one after another, and the",
+        f"median of these; `~` is before it where they are more than {STEADY} points apart, or fewer than",
+        f"{table.FEWEST}. Below 0 it is noise: what checksums take is less than can be told.",
         "",
         *table.head("case", *columns, words=1),
     ]
@@ -111,9 +130,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         if not rates:
             lines.append(table.row([case, str(next(iter(found.values()))), *[""] * 5]))
             continue
-        cells = [table.count(rates[work]) for work in ("verified", "unverified", _LOADER, _GATHERS)]
+        cells = [table.count(rates[work]) for work in ("verified", "unverified", LOADER, GATHERS)]
         parts = checksums(rates["verified"], rates["unverified"])
         cells.insert(2, f"{mark(parts)}{median(parts):.1f}")
-        cells.append(table.ratio(rates[_LOADER], rates[_GATHERS]))
+        cells.append(table.ratio(rates[LOADER], rates[GATHERS]))
         lines.append(table.row([sized(CASES, case, smoke).heading, *cells]))
     return lines

@@ -20,15 +20,19 @@ from benchmarks.workloads import WORKLOADS
 
 PEERS = (FIRST,)
 STORES = True
-CASES = {"batch-1": WORKLOADS["tiny"], **{name: WORKLOADS[name] for name in ("tokens", "tokens-zstd")}}
-QUICK = tuple(CASES)
+_COUNTS = ("tokens", "tokens-zstd", "images")
+CASES = {"batch-1": WORKLOADS["tiny"], **{name: WORKLOADS[name] for name in _COUNTS}}
+QUICK = ("batch-1", "tokens", "tokens-zstd")
 FEW: tuple[str, ...] = ()
 SMOKE = ("batch-1",)
 MOST_ROUNDS = 25
 
 ROWS = 10**9
 _SOURCE = Path(__file__).parents[1] / "allocations.c"
-_WARMING, _COUNTED, _TIMED = 10_000, 10_000, 20_000
+_TIMED = 20_000
+_COUNTED, _COUNTED_BYTES = 10_000, 32 << 30
+"""Batches in which allocations are counted, and as many before: of large ones, those of so many bytes."""
+
 _ROWS = {
     "batch": "a batch of one sample of 64 bytes, from the loader, us",
     "state_dict": "`state_dict`, us",
@@ -50,7 +54,8 @@ def measure(job: Job) -> Found:
     """A count, and of tiny samples the seconds of each."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     cache = store.place({}) / "samples"
-    found: Found = {"allocations": _counted(cache)}
+    batches = min(_COUNTED, _COUNTED_BYTES * store.workload.samples // (256 * store.workload.bytes))
+    found: Found = {"allocations": _counted(cache, batches)}
     if job.case == "batch-1":
         found |= _timed(cache, 100 if job.smoke else _TIMED)
     return found
@@ -83,14 +88,14 @@ def _each(work: Callable[[], object], count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-def _counted(cache: Path) -> float | str:
+def _counted(cache: Path, batches: int) -> float | str:
     """In a process that counts them."""
     try:
         counter = str(compiled(_SOURCE))
     except NoCompiler as reason:
         return str(reason)
     work = "import sys; from benchmarks.suites.overhead import count; count(*sys.argv[1:])"
-    command = [sys.executable, "-c", work, counter, str(cache)]
+    command = [sys.executable, "-c", work, counter, str(cache), str(batches)]
     done = subprocess.run(
         command, env={**os.environ, "LD_PRELOAD": counter}, stdout=subprocess.PIPE, check=True
     )
@@ -98,19 +103,19 @@ def _counted(cache: Path) -> float | str:
     return found
 
 
-def count(counter: str, cache: str) -> None:
-    """Print how many there are a batch. The work of that process."""
+def count(counter: str, cache: str, batches: str) -> None:
+    """Print how many there are a batch, after as many batches that warm. The work of that process."""
     from dsrt_native import Cache, Loader, Population
 
     asked = ctypes.CDLL(counter).large_allocations
     with Loader(Population([Cache.open(cache)]), 256, order="uniform", fields=["x"]) as loader:
         steps = loader.steps()
-        for _ in range(_WARMING):
+        for _ in range(int(batches)):
             next(steps)
         before = asked()
-        for _ in range(_COUNTED):
+        for _ in range(int(batches)):
             next(steps)
-        print((asked() - before) / _COUNTED)
+        print((asked() - before) / int(batches))
 
 
 def report(results: Results, smoke: bool) -> list[str]:

@@ -57,7 +57,7 @@ def _rate(store: Store, work: str, setting: Setting, seconds: float, *, check: b
 def _check(store: Store, work: str, samples: Iterator[Array]) -> None:
     count = store.workload.batch
     if work != _IN_ORDER:
-        store.check_loop(iter(lambda: list(islice(samples, count)), None))
+        store.check_loop(iter(lambda: list(islice(samples, count)), None), form="list")
     elif store.workload.check(list(islice(samples, count))) != list(range(count)):
         raise ValueError(f"{store.workload.name}: the first {count} samples are not in order")
 

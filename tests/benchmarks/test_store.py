@@ -1,6 +1,6 @@
 """What a system has stored is kept for all cases of a workload, and so is the reason why it has not."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,6 +97,90 @@ def test_a_store_that_was_not_finished_is_a_failure_for_all_that_follow(tmp_path
         kept.write()
     with pytest.raises(Cannot, match="failed: its store was not finished"):
         kept.write()
+
+
+SOME = replace(DENSE, batch=20)
+
+
+class Reader:
+    """Batches out of memory: right, or wrong in one way."""
+
+    def __init__(self, wrong: str) -> None:
+        self.SWEEP: dict[str, list[dict[str, Any]]] = {}
+        self.wrong = wrong
+        self.LENDS = wrong == "lent by a yardstick"
+        self.samples = np.stack([SOME.sample(number) for number in range(SOME.samples)])
+        self.buffer = np.empty((SOME.batch, *SOME.shape), SOME.dtype)
+
+    def gather(self, _: None, numbers: np.ndarray) -> Any:
+        found = self.samples[numbers[::-1] if self.wrong == "others" else numbers]
+        if self.wrong == "a byte":
+            found.view(np.uint8)[-1, -1] ^= 1
+        if self.wrong == "short":
+            found = found[:-1]
+        if self.wrong == "a list":
+            return list(found)
+        if self.wrong.startswith("lent"):
+            self.buffer[:] = found
+            return self.buffer
+        return found
+
+    def loop(self) -> Iterator[np.ndarray]:
+        rng = np.random.default_rng(0)
+        for first in range(0, SOME.samples, SOME.batch):
+            numbers = rng.integers(0, SOME.samples, SOME.batch)
+            if self.wrong == "in order":
+                numbers = np.arange(first, first + SOME.batch)
+            if self.wrong == "few":
+                numbers %= 3
+            yield self.gather(None, numbers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("", ""),
+        ("lent by a yardstick", ""),
+        ("lent", "overwritten by the next"),
+        ("others", "other samples"),
+        ("short", "other samples"),
+        ("a byte", "is not that sample"),
+        ("a list", "not in one piece"),
+    ],
+)
+def test_a_gather_is_believed_only_if_every_byte_of_it_is_right(
+    wrong: str, said: str, tmp_path: Path
+) -> None:
+    peer: Any = Reader(wrong)
+    _expect(said, lambda: Store(peer, SOME, tmp_path).check_gather(None))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("", ""),
+        ("lent by a yardstick", ""),
+        ("lent", "overwritten by the next"),
+        ("short", "another size"),
+        ("a byte", "is not that sample"),
+        ("a list", "not in one piece"),
+        ("in order", "did not shuffle"),
+        ("few", "did not shuffle"),
+    ],
+)
+def test_a_loader_is_believed_only_if_it_shuffles_and_every_byte_is_right(
+    wrong: str, said: str, tmp_path: Path
+) -> None:
+    peer: Any = Reader(wrong)
+    _expect(said, lambda: Store(peer, SOME, tmp_path).check_loop(peer.loop()))
+
+
+def _expect(said: str, check: Callable[[], None]) -> None:
+    if not said:
+        check()
+        return
+    with pytest.raises(ValueError, match=said):
+        check()
 
 
 def test_cases_of_a_workload_follow_each_other_and_cold_ones_are_the_last() -> None:

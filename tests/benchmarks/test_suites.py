@@ -15,6 +15,7 @@ from benchmarks.peers import ALL, FULL, QUICK, memmap
 from benchmarks.store import Store
 from benchmarks.suite import Figures, Found, Job, Results
 from benchmarks.suites import SUITES, build, cold, core, first, train, write
+from benchmarks.workloads import WORKLOADS
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -68,6 +69,17 @@ def test_a_quick_run_starts_the_workers_of_torch_in_every_way() -> None:
 def test_a_run_says_how_to_repeat_it() -> None:
     assert plan(["full", "--rounds", "3"]).command == "nox -s bench -- full --rounds 3"
     assert plan([]).command == "nox -s bench"
+
+
+def test_a_run_under_a_real_time_priority_is_not_published(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plan(["full", "--publish"]).publish
+    monkeypatch.setattr(os, "sched_getparam", lambda _: os.sched_param(1))
+    assert not plan(["full"]).publish
+    with pytest.raises(SystemExit):
+        plan(["full", "--publish"])
+    assert "--publish is for the usual scheduling" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,3 +301,19 @@ def test_reading_on_one_core_keeps_to_one_before_anything_is_opened(
     monkeypatch.setattr(reading, "warm_gather", opened)
     assert core.measure(_job("records", "gather", tmp_path)) == {"gather": 1.0}
     assert done == [1, "opened"]
+
+
+def test_a_gather_is_warmed_all_over_its_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[np.ndarray] = []
+
+    def gather(_: object, numbers: np.ndarray) -> np.ndarray:
+        asked.append(numbers)
+        return numbers
+
+    monkeypatch.setattr(Store, "open", lambda *_: None)
+    monkeypatch.setattr(memmap, "gather", gather)
+    workload = replace(WORKLOADS["records-512"], samples=100_000, batch=64)
+    found = reading.warm_gather(Store(load("memmap"), workload, tmp_path), {}, 0.0)
+    assert not isinstance(found["gather"], str)
+    every = list(range(0, 100_000, 128))
+    assert np.concatenate(asked)[: len(every)].tolist() == every

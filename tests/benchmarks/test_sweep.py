@@ -41,6 +41,30 @@ def test_what_is_plainly_the_best_is_not_tried_again() -> None:
     assert asked == [A, B, C]
 
 
+def test_what_is_best_in_the_end_was_tried_again() -> None:
+    asked: list[Setting] = []
+
+    def rate(setting: Setting, seconds: float) -> float:
+        asked.append(setting)
+        first, again = {1: (10.0, 7.0), 2: (9.5, 7.5), 3: (9.0, 6.0)}[setting["loop"]["threads"]]
+        return first if seconds == 1 else again
+
+    # The third had luck, and is not the best because it was not looked at any more.
+    assert sweep.best(sweep.tried([A, B, C], rate, 1)) == B
+    assert asked == [A, B, C, A, B, C]
+
+
+def test_a_setting_that_fails_when_it_is_tried_again_is_not_the_best() -> None:
+    def rate(setting: Setting, seconds: float) -> float:
+        if setting == A and seconds > 1:
+            raise OSError("it broke")
+        return 10.0 if setting == A else 9.0
+
+    found = sweep.tried([A, B], rate, 1)
+    assert found == [(A, "failed: OSError: it broke"), (B, 9.0)]
+    assert sweep.best(found) == B
+
+
 def test_what_takes_its_own_time_is_tried_once() -> None:
     asked: list[Setting] = []
 
