@@ -100,7 +100,7 @@ def test_what_is_changed_in_the_frame_is_not_changed_in_the_dataset(dataset: Dat
     before, kept = dataset.metadata, samples(dataset.filter(pl.col("label") == 1))
     frame = dataset.metadata
     frame[0, "label"] = 1
-    frame[:, "width"] = 7
+    frame[[1, 2], "width"] = 7
     frame.insert_column(0, pl.Series("mine", range(N)))
     frame.drop_in_place("species")
     frame.columns = [name.upper() for name in frame.columns]

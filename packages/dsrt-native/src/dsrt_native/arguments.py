@@ -66,13 +66,13 @@ def fill_of(fill: Any, dtype: str) -> Any:
     Raises:
         ValueError: The dtype is bool or one of integers, and `fill` none that it holds; or `fill` is None.
     """
-    if fill is None:
-        raise ValueError(f"fill=None: give a value that {dtype} holds")
     if dtype == "bool":
         if fill in (False, True):
             return bool(fill)
         raise ValueError(f"fill={fill!r}: the records are bool; give False or True")
     if not dtype.startswith(("int", "uint")):
+        if fill is None:
+            raise ValueError(f"fill=None: give a value that {dtype} holds")
         return fill
     held = np.iinfo(dtype)
     with suppress(TypeError):

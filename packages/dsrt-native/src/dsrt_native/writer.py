@@ -105,13 +105,13 @@ class CacheWriter:
             require_text("fingerprint", fingerprint)
         if resume is not None and not isinstance(resume, bool):
             raise TypeError(f"resume={resume!r}: expected True, False or None")
-        columns = described_columns(metadata, fields)
+        described, columns = described_fields(fields), described_columns(metadata, fields)
         self._fields = dict(fields)
         self._columns = dict(columns)
         self._clocks = {name: found for name, kind in columns if (found := clock(kind)) is not None}
         self._native = _native.Writer(
             self._path,
-            fields=described_fields(fields),
+            fields=described,
             metadata=columns,
             fingerprint=fingerprint,
             attributes=attributes_json(attributes),
