@@ -96,8 +96,10 @@ def test_the_two_best_of_all_steps_are_tried_again_together() -> None:
 
     def rate(setting: Setting, seconds: float) -> float:
         asked.append((setting, seconds))
+        if setting["loop"] == A["loop"]:
+            return 7.0
         # For longer, the other layout turns out to be the slower one.
-        return 10.0 if setting["loop"] == C["loop"] and (setting["layout"]["mib"], seconds) != (2, 2) else 9.0
+        return 10.0 if (setting["layout"]["mib"], seconds) != (2, 2) else 9.0
 
     found = sweep.tried_by_steps(ways, [A, C], rate, 1)
     first, second = ways[0] | C, ways[1] | C
