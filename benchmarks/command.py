@@ -65,7 +65,7 @@ def plan(arguments: list[str]) -> Plan:
     parser.add_argument("--continue", dest="resume", action="store_true", help="add to the last run kept")
     parser.add_argument("--publish", action="store_true", help="write docs/benchmarks.md, too")
     parser.add_argument("--peer", action="append", choices=ALL, help="only this; may repeat")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     if options.smoke and (options.resume or options.publish):
         parser.error("--smoke has no figures to --continue with or to --publish")
     if options.peer and options.publish:

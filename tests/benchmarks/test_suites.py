@@ -71,6 +71,10 @@ def test_a_run_says_how_to_repeat_it() -> None:
     assert plan([]).command == "nox -s bench"
 
 
+def test_names_and_options_come_in_any_order() -> None:
+    assert plan(["full", "--rounds", "3", "read", "--cores", "1000", "tokens"]).cases == {"read": ["tokens"]}
+
+
 def test_a_run_under_a_real_time_priority_is_not_published(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
