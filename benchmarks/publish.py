@@ -11,13 +11,17 @@ DOCS = Path(__file__).parents[1] / "docs"
 METHOD = "`benchmarks/README.md` of the repository"
 """Not a link: the documentation has no page of it."""
 
+PUBLISHED = DOCS / "benchmarks" / "last.json"
+"""Every figure of the run that the page is about."""
+
 
 def publish(record: Record) -> None:
-    """Write docs/benchmarks.md and its pictures, in place of those of the run before."""
-    folder = DOCS / "benchmarks"
+    """Write docs/benchmarks.md, its pictures and its figures, in place of those of the run before."""
+    folder = PUBLISHED.parent
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
     pictures = plots.draw(record, folder / "last")
     names = [f"benchmarks/{each.name}" for each in pictures]
-    (DOCS / "benchmarks.md").write_text(markdown(record, names, METHOD))
+    record.save(PUBLISHED)
+    (DOCS / "benchmarks.md").write_text(markdown(record, names, METHOD, f"benchmarks/{PUBLISHED.name}"))

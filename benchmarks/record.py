@@ -60,7 +60,7 @@ class Record:
         """As JSON; whatever ends this process or the machine, the file is there whole, or that before it."""
         unfinished = path.with_suffix(".unfinished")
         with unfinished.open("w") as file:
-            json.dump(asdict(self), file, indent=1)
+            json.dump(asdict(self), file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

@@ -8,8 +8,8 @@ from benchmarks.suite import Setting
 from benchmarks.suites import SUITES
 
 
-def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
-    """The whole report; `pictures` are links to files, `method` is one to how it is measured."""
+def markdown(record: Record, pictures: Iterable[str], method: str, figures: str) -> str:
+    """The whole report, with links to its `pictures`, to how all is measured, and to the record."""
     lines = ["# DSRT beside its peers", ""]
     if record.smoke:
         lines += ["**A smoke run: it shows that everything runs. The figures mean nothing.**", ""]
@@ -21,7 +21,8 @@ def markdown(record: Record, pictures: Iterable[str], method: str) -> str:
     ]
     lines += [*coverage.missing(record), *coverage.headers(record), ""]
     lines += [
-        f"How all of it is measured, and which systems are in which cases: {method}.",
+        f"How all of it is measured, and which systems are in which cases: {method}. The figure of every",
+        f"turn, and the rate of every setting that was tried: [as JSON]({figures}).",
         "",
         "Figures are medians over the rounds; spread is the lowest and the highest round. A figure with ~ is",
         "uncertain, and so are a ratio to it and an answer to a target that it decides: a round of it was",

@@ -27,7 +27,7 @@ def main() -> None:
     planned = plan(sys.argv[1:])
     failed: list[str] = []
     if planned.targets:
-        record = Record.read(last())
+        record = Record.read(last(instead=publish.PUBLISHED))
         print("\n".join(targets.report(record)))
     else:
         record = measured(planned)
@@ -73,8 +73,10 @@ def measured(planned: Plan) -> Record:
         shutil.rmtree(data)
     record.save(kept.with_suffix(".json"))
     pictures = plots.draw(record, kept)
-    kept.with_suffix(".md").write_text(markdown(record, [picture.name for picture in pictures], METHOD))
-    print(kept.with_suffix(".md").read_text())
+    figures = kept.with_suffix(".json").name
+    report = markdown(record, [picture.name for picture in pictures], METHOD, figures)
+    kept.with_suffix(".md").write_text(report)
+    print(report)
     print(f"\nKept as {kept}.md and .json")
     if planned.publish:
         publish.publish(record)
@@ -116,12 +118,12 @@ def by_workload(cases: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]
     return groups
 
 
-def last() -> Path:
-    """The last run kept that has figures."""
-    kept = list(process.RESULTS.glob("????????-??????.json"))
-    if not kept:
+def last(instead: Path | None = None) -> Path:
+    """The last run kept that has figures; where none is kept, what is to be had instead."""
+    found = max(process.RESULTS.glob("????????-??????.json"), default=instead)
+    if found is None or not found.exists():
         sys.exit(f"no run with figures is kept in {process.RESULTS}; those of --smoke have none")
-    return max(kept)
+    return found
 
 
 def presence(peer: str, patience: float) -> dict[str, str] | str:

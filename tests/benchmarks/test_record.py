@@ -111,7 +111,7 @@ def test_how_to_repeat_a_run_is_said_with_its_commit_and_all_commands_in_order()
         "To repeat it, check out commit `abc` and run `nox -s bench -- full` and then `nox -s bench -- cold"
     )
     assert coverage.repeat(Record(runs, False, {})) == f"{told} --continue`."
-    assert f"{told} --continue`. It needs" in markdown(Record(runs, False, {}), [], "")
+    assert f"{told} --continue`. It needs" in markdown(Record(runs, False, {}), [], "", "")
     runs[1]["commit"] = "def-dirty"
     assert coverage.repeat(Record(runs, False, {})) == (
         "To repeat it, check out commit `abc` and run `nox -s bench -- full`, then check out commit `def` "

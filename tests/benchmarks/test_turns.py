@@ -60,7 +60,7 @@ def test_a_crash_of_the_first_is_a_failure_and_the_report_names_it(
     answers = {"dsrt": {"store": BROKE, "prepare": BROKE, "both": BROKE}}
     record = _taken(monkeypatch, suite, answers, smoke)
     assert record.failures() == {f"{suite} {SUITES[suite].SMOKE[0]} dsrt": "failed: it broke"}
-    assert "dsrt: failed: it broke" in markdown(record, [], "")
+    assert "dsrt: failed: it broke" in markdown(record, [], "", "")
 
 
 def test_that_the_first_cannot_is_a_failure_and_that_another_cannot_is_none(
@@ -73,7 +73,7 @@ def test_that_the_first_cannot_is_a_failure_and_that_another_cannot_is_none(
 def test_a_case_that_none_of_those_asked_for_can_do_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     record = _taken(monkeypatch, "memory", {"lmdb": {"prepare": "no adapter here"}})
     assert record.failures() == {}
-    assert "There is no figure of `10,000-rows`. lmdb: no adapter here" in markdown(record, [], "")
+    assert "There is no figure of `10,000-rows`. lmdb: no adapter here" in markdown(record, [], "", "")
 
 
 def test_a_turn_that_fails_is_a_failure_once_and_costs_the_others_nothing(
