@@ -55,9 +55,9 @@ def work(action: str, name: str, described: str) -> Any:
     if action == "store":
         workload = workload_of(suite.CASES[job.case])
         return Store.of(job, workload).write() if workload else None
+    if action in ("prepare", "measure") and suite.STORES and name not in COLD:
+        _warm(job, suite)
     if action == "measure":
-        if suite.STORES and name not in COLD:
-            _warm(job, suite)
         return suite.measure(job)
     job.folder.mkdir(parents=True)
     tried = suite.prepare(job)
@@ -68,12 +68,19 @@ def work(action: str, name: str, described: str) -> Any:
 
 
 def _warm(job: Job, suite: Suite) -> None:
-    """Have in memory what the job reads."""
+    """Have in memory what the job reads: all layouts, or those of the settings that it has.
+
+    The other layouts, which nothing reads any longer, leave the room to what else is measured.
+    """
     workload = workload_of(suite.CASES[job.case])
     if workload:
         store = Store.of(job, workload)
+        there = store.there()
         settings = [setting for setting in job.settings.values() if not isinstance(setting, str)]
-        for place in {store.place(setting) for setting in settings or [{}]}:
+        used = {store.place(setting) for setting in settings} if job.settings else there
+        for place in there - used:
+            page_cache.drop(place)
+        for place in used:
             page_cache.warm(place)
 
 

@@ -23,15 +23,19 @@ def evict(folder: Path) -> None:
     Raises:
         Cannot: It has not; a file system in memory cannot, and mapped pages stay.
     """
-    files = _files(folder)
     for _ in range(_TRIES):
-        for path in files:
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        if not (left := sum(map(resident, files))):
+        drop(folder)
+        if not (left := sum(map(resident, _files(folder)))):
             return
     raise Cannot(f"{left} pages of its files stay in memory")
+
+
+def drop(folder: Path) -> None:
+    """Make all files below it durable, and have the kernel forget of them what it can."""
+    for path in _files(folder):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def warm(folder: Path) -> None:

@@ -95,10 +95,15 @@ class Store:
         layouts = [each["layout"] for each in settings(self.peer, "layout")]
         return self.folder / f"layout-{layouts.index(setting.get('layout', layouts[0]))}"
 
+    def there(self) -> set[Path]:
+        """The folders of the layouts that are there."""
+        places = map(self.place, settings(self.peer, "layout"))
+        return {place for place in places if _said(place).exists() and not _said(place).read_text()}
+
     def ways(self) -> list[Setting]:
         """Each layout that is there, with each way to open it."""
-        every = settings(self.peer, "layout", "open")
-        return [setting for setting in every if not _said(self.place(setting)).read_text()]
+        every, there = settings(self.peer, "layout", "open"), self.there()
+        return [setting for setting in every if self.place(setting) in there]
 
     def open(self, setting: Setting) -> Any:
         """A handle of the peer.
