@@ -1,9 +1,10 @@
 """Cells of the report's tables."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from statistics import median
 
-from benchmarks.peers import ALL, FIRST
+from benchmarks.peers import ALL, FIRST, MACHINE
 from benchmarks.suite import Figures
 
 STEADY = 0.2
@@ -29,18 +30,35 @@ def systems(present: Collection[str]) -> list[str]:
     return [peer for peer in ALL if peer in present]
 
 
+RATIOS = {"x DSRT": FIRST, "x machine": MACHINE}
+"""The columns of a rate's ratios, and to which system they are."""
+
+
+def ratios(systems: Mapping[str, Sequence[float] | str], peer: str) -> list[str]:
+    """The cells of `RATIOS`."""
+    return [ratio(systems[peer], systems.get(other)) for other in RATIOS.values()]
+
+
 def rates(figures: Figures, work: str, columns: Mapping[str, Callable[[str], str]]) -> list[str]:
     """A table of the systems' samples a second, with further columns of what there is about a system."""
-    lines = head("system", "samples/s", "spread", "x DSRT", *columns, words=1)
+    lines = head("system", "samples/s", "spread", *RATIOS, *columns, words=1)
     found = figures.get(work, {})
     for peer in systems(found):
         rates = found[peer]
         if isinstance(rates, str):
-            lines.append(row([name(peer), rates, "", "", *("" for _ in columns)]))
+            lines.append(row([name(peer), rates, "", *("" for _ in (*RATIOS, *columns))]))
             continue
-        cells = [name(peer), count(rates), spread(rates), ratio(rates, found.get(FIRST))]
+        cells = [name(peer), count(rates), spread(rates), *ratios(found, peer)]
         lines.append(row([*cells, *(column(peer) for column in columns.values())]))
     return lines
+
+
+def times(
+    figures: Figures, work: str, unit: str = "ms", scale: float = 1e3
+) -> dict[str, Callable[[str], str]]:
+    """The columns of the median and of the 95th percentile, which `timing.figures` keeps in seconds."""
+    shown = ("median", "p95")
+    return {f"{which}, {unit}": partial(middle, figures, f"{work} {which}", scale=scale) for which in shown}
 
 
 def spread(figures: Sequence[float]) -> str:
@@ -74,9 +92,9 @@ def ratio(figures: Sequence[float] | str, others: Sequence[float] | str | None) 
     return f"{uncertain}{found:.2f}" if found >= 0.01 else f"{uncertain}{found:.1g}"
 
 
-def less(systems: Mapping[str, Sequence[float] | str], peer: str) -> str:
+def less(systems: Mapping[str, Sequence[float] | str], peer: str, than: str = FIRST) -> str:
     """DSRT's time, or memory, by a system's, if there are both: above 1 the system takes less."""
-    return ratio(systems.get(FIRST, ""), systems.get(peer))
+    return ratio(systems.get(than, ""), systems.get(peer))
 
 
 def middle(figures: Figures, work: str, peer: str, scale: float = 1) -> str:

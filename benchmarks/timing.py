@@ -83,5 +83,10 @@ def rate(times: Sequence[float], batch: int) -> float:
 
 def figures(work: str, times: Sequence[float], batch: int) -> Found:
     """Samples a second, and the median and the 95th percentile of a batch in seconds."""
+    return {work: rate(times, batch), **middle_and_late(work, times)}
+
+
+def middle_and_late(work: str, times: Sequence[float]) -> dict[str, float]:
+    """The median and the 95th percentile."""
     middle, late = np.percentile(times, [50, 95]).tolist()
-    return {work: rate(times, batch), f"{work} median": middle, f"{work} p95": late}
+    return {f"{work} median": middle, f"{work} p95": late}

@@ -5,6 +5,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ import numpy.typing as npt
 
 from benchmarks.limits import LIBZSTD, Decoder, NoLimits, Pages, Records, streaming
 from benchmarks.loops import Permutations
-from benchmarks.peer import About, Cannot, Numbers, Transform
-from benchmarks.workload import LEVEL, Batch, Packed, Workload
+from benchmarks.peer import About, Array, Cannot, Numbers, Transform
+from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 
 ABOUT = About(
     "zstandard",
     "compiled C: records copied out of the mapped file by stores that bypass the caches, or by memcpy, or "
     "decoded by libzstd, python-zstandard's or the system's, with one context a thread and the dictionary "
     "prepared once; the buffer is used again, in huge pages if the machine grants them; the loop is that in "
-    "threads, a batch in one; no checksums",
-    "one file of all records, zstd frames by python-zstandard; where they lie is kept beside it",
+    "threads, a batch in one; cold files with each advice to the kernel; no checksums",
+    "one file of all records on one thread, raw batches each by one `file.write`, zstd frames one by one by "
+    "python-zstandard; where they lie is kept beside it",
 )
 
 LENDS = True
@@ -31,9 +33,13 @@ LENDS = True
 AT_ONCE = 1 << 20  # bytes that a call of the loop fills in, or one batch
 
 COPIES = "bypass", "memcpy"
+_ADVICE = {"none": mmap.MADV_NORMAL, "random": mmap.MADV_RANDOM, "sequential": mmap.MADV_SEQUENTIAL}
+_THREADS = [{"threads": threads} for threads in dict.fromkeys((1, len(os.sched_getaffinity(0))))]
 SWEEP: dict[str, list[dict[str, Any]]] = {
     "open": [{"way": way} for way in (*COPIES, *LIBZSTD)],
-    "loop": [{"threads": 1}, {"threads": len(os.sched_getaffinity(0))}],
+    "cold": [{"advice": advice} for advice in _ADVICE],
+    "loop": _THREADS,
+    "workers": _THREADS,
 }
 
 
@@ -47,6 +53,17 @@ def write(workload: Workload, samples: Iterable[npt.NDArray[np.generic]], folder
     np.save(folder / "sizes.npy", np.array(sizes, np.int64))
 
 
+def write_batches(workload: Workload, batches: Iterable[Joined], folder: Path) -> None:
+    """The same file."""
+    if workload.codec != "raw":
+        write(workload, chain.from_iterable(batches), folder)
+        return
+    with (folder / "records").open("wb") as file:
+        for batch in batches:
+            file.write(batch.values.data if isinstance(batch, Packed) else batch.data)
+    np.save(folder / "sizes.npy", np.diff(workload.offsets) * np.dtype(workload.dtype).itemsize)
+
+
 def _compressor(workload: Workload, dictionary: Path) -> Any:
     if workload.codec == "raw":
         return None
@@ -58,9 +75,10 @@ def _compressor(workload: Workload, dictionary: Path) -> Any:
     return ZstdCompressor(LEVEL, ZstdCompressionDict(workload.dictionary), write_dict_id=False)
 
 
-def _records(workload: Workload, folder: Path) -> Records:
+def _records(workload: Workload, folder: Path, advice: str) -> Records:
     with (folder / "records").open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped.madvise(_ADVICE[advice])
     sizes = np.load(folder / "sizes.npy")
     item = np.dtype(workload.dtype).itemsize
     lengths = np.diff(workload.offsets) * item
@@ -70,11 +88,11 @@ def _records(workload: Workload, folder: Path) -> Records:
 class Handle:
     """An open file."""
 
-    def __init__(self, workload: Workload, folder: Path, way: str) -> None:
+    def __init__(self, workload: Workload, folder: Path, way: str, advice: str) -> None:
         if (way in LIBZSTD) == (workload.codec == "raw"):
             raise Cannot("nothing to decode" if workload.codec == "raw" else "a copy is no decoding")
         self.workload, self.way = workload, way
-        self.records = _records(workload, folder)
+        self.records = _records(workload, folder, advice)
         self.dictionary = (folder / "dictionary").read_bytes() if workload.codec == "zstd-dict" else None
         try:
             if way == "bypass":
@@ -83,6 +101,10 @@ class Handle:
             self.desk.fill(np.zeros(1, np.int64))
         except NoLimits as reason:
             raise Cannot(str(reason)) from None
+
+    def together(self, batch: int) -> int:
+        """Samples for a call: some batches, if they are small, so that the calls cost nothing."""
+        return batch * max(1, min(AT_ONCE // (batch * self.records.longest), self.workload.samples // batch))
 
     def touch(self) -> None:
         """Map every page of the file before anything is timed."""
@@ -117,9 +139,9 @@ class Desk:
         return packed if workload.form == "packed" else list(packed)
 
 
-def open(workload: Workload, folder: Path, *, way: str | None = None) -> Handle:
+def open(workload: Workload, folder: Path, *, way: str | None = None, advice: str = "none") -> Handle:
     """Map the file."""
-    return Handle(workload, folder, way or ("memcpy" if workload.codec == "raw" else LIBZSTD[0]))
+    return Handle(workload, folder, way or ("memcpy" if workload.codec == "raw" else LIBZSTD[0]), advice)
 
 
 def gather(handle: Handle, numbers: Numbers) -> Batch:
@@ -130,9 +152,8 @@ def gather(handle: Handle, numbers: Numbers) -> Batch:
 def loop(
     handle: Handle, batch: int, *, seed: int, transform: Transform | None = None, threads: int = 1
 ) -> Iterator[Batch]:
-    """Permutations. A call fills in some batches, if they are small, so that the calls cost nothing."""
-    workload = handle.workload
-    together = batch * max(1, min(AT_ONCE // (batch * handle.records.longest), workload.samples // batch))
+    """Permutations."""
+    workload, together = handle.workload, handle.together(batch)
     desks = deque(Desk(handle, together) for _ in range(2 * threads + 1))
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[tuple[Numbers, Future[Desk]]] = deque()
@@ -147,3 +168,15 @@ def loop(
             for first in range(0, together, batch):
                 lent = filled.batch(numbers[first : first + batch], first)
                 yield transform(lent) if transform else lent
+
+
+def samples(handle: Handle, *, seed: int, shuffled: bool) -> Iterator[Array]:
+    """Rows of what a call has filled in, pass after pass."""
+    count, rng = handle.workload.samples, np.random.default_rng(seed)
+    together = handle.together(handle.workload.batch)
+    desk = Desk(handle, together)
+    while True:
+        order = rng.permutation(count) if shuffled else np.arange(count)
+        for first in range(0, count, together):
+            numbers = order[first : first + together]
+            yield from desk.fill(numbers).batch(numbers)

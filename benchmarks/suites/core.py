@@ -1,11 +1,8 @@
 """Gathers on one core: elsewhere a large gather of DSRT, and any of loaderx, is on several threads."""
 
 import os
-from collections.abc import Callable
-from functools import partial
 
 from benchmarks import peers, reading, sweep, table
-from benchmarks.peers import MACHINE
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import KINDS
@@ -58,10 +55,4 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 
 def _section(figures: Figures) -> list[str]:
-    found = figures.get("gather", {})
-    columns: dict[str, Callable[[str], str]] = {
-        "x machine": lambda peer: table.ratio(found[peer], found.get(MACHINE)),
-        "median, ms": partial(table.middle, figures, "gather median", scale=1e3),
-        "p95, ms": partial(table.middle, figures, "gather p95", scale=1e3),
-    }
-    return table.rates(figures, "gather", columns)
+    return table.rates(figures, "gather", table.times(figures, "gather"))

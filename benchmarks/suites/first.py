@@ -7,7 +7,7 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks import process, sweep, table, timing
-from benchmarks.peers import SYSTEMS
+from benchmarks.peers import ALL
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried
 from benchmarks.workloads import READ
@@ -16,7 +16,7 @@ CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK = ("records",)
 FEW = ("images", "records")
 SMOKE = ("records",)
-PEERS = SYSTEMS
+PEERS = ALL
 STORES = True
 MOST_ROUNDS = 25
 
@@ -79,8 +79,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "From an opened store to the first batch of its loader, with the construction of the loader and the",
         "start of its threads or processes: a fresh one in a fresh process, and the next one of the same",
         "process. In brackets the same in batches, whose time is the mean once the loader has settled: it",
-        "has none then that were queued before. Settings are tried in fresh processes, too. *x DSRT* is",
-        "DSRT's time by a system's: above 1 it is faster.",
+        "has none then that were queued before; and the slowest turn. Settings are tried in fresh processes,",
+        "too. *x DSRT* is DSRT's time by a system's: above 1 it is faster. The row `machine` is plain C in",
+        "threads.",
         "",
         *table.head("case", "system", *columns),
     ]
@@ -91,7 +92,7 @@ def report(results: Results, smoke: bool) -> list[str]:
                 shown = table.middle(figures, work, peer, 1e3)
                 batches = table.ratio(figures[work].get(peer, ""), figures["batch"].get(peer))
                 if work in ("first", "second") and batches:
-                    shown += f" ({batches})"
+                    shown += f" ({batches}; {table.digits(max(figures[work][peer]) * 1e3)})"
                 cells += [shown, table.less(figures[work], peer)]
             lines.append(table.row([sized(CASES, case, smoke).title, table.name(peer), *cells]))
     return lines

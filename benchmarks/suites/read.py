@@ -3,7 +3,7 @@
 from statistics import median
 
 from benchmarks import reading, table
-from benchmarks.peers import ALL, FIRST, MACHINE
+from benchmarks.peers import ALL
 from benchmarks.store import sized
 from benchmarks.suite import Figures, Found, Job, Results, Tried
 from benchmarks.workload import Workload
@@ -43,15 +43,15 @@ def report(results: Results, smoke: bool) -> list[str]:
         "that gathers a batch on more threads. DSRT does: it shares a batch with 4 MiB to copy or 128 KiB",
         "to decode, or more, among up to all cores. loaderx does, too; the others gather as their own calls",
         "do, most of them on one thread. *Reading on one core* has all on one. *Median* and *p95* are of",
-        "the time of a batch. A loader has no median: with a consumer that does nothing else, that is the",
-        "time to take a batch from a queue, and its rate says how fast it is. *Own memory* is what the",
-        "loader's processes hold of their own (Pss_Anon + Pss_Shmem) with their interpreters and imports,",
-        "in steady state and at most; *added* is that in steady state without what the process held before",
-        "the loader was there: what torch's import takes, who trains with torch has anyway. A loader that",
-        "prepares batches ahead holds them. A batch of images or photographs has 37 MiB, and the C library",
-        "maps every block above 32 MiB anew: new pages for every batch, which halve the gather of memmap",
-        "and of whatever else returns new arrays of NumPy, and slow loaderx's. In smaller batches they are",
-        "faster than here; DSRT and Arrow fill the memory of batches that were dropped.",
+        "the time of a batch, of a loader from one to the next. Where it has batches ready, half of these",
+        "times may be those of taking one from a queue, and the rate alone says how fast it is. *Own memory*",
+        "is what the loader's processes hold of their own (Pss_Anon + Pss_Shmem) with their interpreters and",
+        "imports, in steady state and at most; *added* is that in steady state without what the process held",
+        "before the loader was there: what torch's import takes, who trains with torch has anyway. A loader",
+        "that prepares batches ahead holds them. A batch of images or photographs has 37 MiB, and the C",
+        "library maps every block above 32 MiB anew: new pages for every batch, which halve the gather of",
+        "memmap and of whatever else returns new arrays of NumPy, and slow loaderx's. In smaller batches",
+        "they are faster than here; DSRT and Arrow fill the memory of batches that were dropped.",
     ]
     for case, figures in results.items():
         lines += ["", *_section(sized(CASES, case, smoke), figures)]
@@ -67,8 +67,7 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
         "median, ms",
         "p95, ms",
         "spread",
-        "x DSRT",
-        "x machine",
+        *table.RATIOS,
         "own memory, MiB",
         "added, MiB",
     )
@@ -82,9 +81,8 @@ def _section(workload: Workload, figures: Figures) -> list[str]:
                 lines.append(table.row([*cells, rates, *[""] * 8]))
                 continue
             cells += [table.count(rates), table.count(rates, each)]
-            cells.append("" if work == "loop" else table.middle(figures, f"{work} median", peer, 1e3))
-            cells.append(table.middle(figures, f"{work} p95", peer, 1e3))
-            cells += [table.spread(rates), *(table.ratio(rates, systems.get(to)) for to in (FIRST, MACHINE))]
+            cells += [cell(peer) for cell in table.times(figures, work).values()]
+            cells += [table.spread(rates), *table.ratios(systems, peer)]
             memory = [table.middle(figures, f"{work} {which}", peer) for which in ("steady", "peak")]
             lines.append(
                 table.row([*cells, ", at most ".join(filter(None, memory)), _added(figures, work, peer)])

@@ -8,7 +8,7 @@ from itertools import islice
 
 from benchmarks import sweep, table, timing
 from benchmarks.peer import Array, optional
-from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.peers import ALL
 from benchmarks.store import Store, sized
 from benchmarks.suite import Found, Job, Results, Setting, Tried, attempted
 from benchmarks.workloads import READ
@@ -17,7 +17,7 @@ CASES = {name: READ[name] for name in ("images", "records", "tokens")}
 QUICK: tuple[str, ...] = ()
 FEW = ("images", "records")
 SMOKE = ("tokens",)
-PEERS = SYSTEMS
+PEERS = ALL
 STORES = True
 MOST_ROUNDS = 100
 
@@ -40,7 +40,8 @@ def _samples(store: Store, work: str, setting: Setting) -> Generator[Array, None
         yield from own(handle, seed=0, shuffled=work == _OWN, **setting.get("samples", {}))
 
 
-def _rate(store: Store, work: str, setting: Setting, seconds: float, *, check: bool = False) -> float:
+def _times(store: Store, work: str, setting: Setting, seconds: float, *, check: bool = False) -> list[float]:
+    """Of as many samples as a batch has, each."""
     count = store.workload.batch
     with closing(_samples(store, work, setting)) as samples:
         if check:
@@ -51,7 +52,7 @@ def _rate(store: Store, work: str, setting: Setting, seconds: float, *, check: b
             return last
 
         timing.settle(step, seconds if check else seconds / 2)
-        return timing.rate(timing.seconds_each(step, seconds), count)
+        return timing.seconds_each(step, seconds)
 
 
 def _check(store: Store, work: str, samples: Iterator[Array]) -> None:
@@ -69,22 +70,25 @@ def prepare(job: Job) -> Tried:
     ways, seconds = store.ways(), sweep.trial(job)
 
     def tried(work: str) -> list[tuple[Setting, float | str]]:
+        def rate(setting: Setting, seconds: float) -> float:
+            return timing.rate(_times(store, work, setting, seconds, check=True), store.workload.batch)
+
         configs = sweep.settings(store.peer, "loop" if work == _ROWS else "samples")
-        return sweep.tried_by_steps(ways, configs, partial(_rate, store, work, check=True), seconds)
+        return sweep.tried_by_steps(ways, configs, rate, seconds)
 
     return {work: tried(work) for work in _ORDERS}
 
 
 def measure(job: Job) -> Found:
-    """Samples a second: in each order, and shuffled by the faster of the two ways."""
+    """Samples a second and times of a batch's worth: in each order, and the faster shuffled rate."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
 
-    def rate(work: str) -> Found:
-        return {work: _rate(store, work, job.setting(work), job.seconds)}
+    def figures(work: str) -> Found:
+        return timing.figures(work, _times(store, work, job.setting(work), job.seconds), store.workload.batch)
 
     found: Found = {}
     for work in _ORDERS:
-        found |= attempted(work, partial(rate, work))
+        found |= attempted(work, partial(figures, work))
     return found | {"samples": _faster(found[_OWN], found[_ROWS])}
 
 
@@ -101,19 +105,25 @@ def report(results: Results, smoke: bool) -> list[str]:
         "from the first sample to the last. *Rows of its loader's batches* are the samples of a shuffled",
         "loader, batch after batch. The picture has the faster of a system's two shuffled ways in each turn.",
         "Of the targets one has that, *its faster way*, one its own way shuffled, and one that as stored.",
+        "*Median* and *p95* are of the time of a sample, each time that of as many as a batch has, by their",
+        "number. The row `machine` is plain C that copies some into a buffer, and NumPy's rows of that.",
         "",
-        *table.head("case", "order", "system", "samples/s", "spread", "x DSRT", words=3),
+        *table.head(
+            "case", "order", "system", "samples/s", "spread", *table.RATIOS, "median, us", "p95, us", words=3
+        ),
     ]
     for case, figures in results.items():
+        workload = sized(CASES, case, smoke)
         for work, order in _ORDERS.items():
             systems = figures.get(work, {})
+            times = table.times(figures, work, scale=1e6 / workload.batch)
             for peer in table.systems(systems):
-                cells = [sized(CASES, case, smoke).title, order, table.name(peer)]
+                cells = [workload.title, order, table.name(peer)]
                 rates = systems[peer]
                 if isinstance(rates, str):
-                    cells += [rates, "", ""]
+                    cells += [rates, *[""] * 5]
                 else:
-                    ratio = table.ratio(rates, systems.get(FIRST))
-                    cells += [table.count(rates), table.spread(rates), ratio]
+                    cells += [table.count(rates), table.spread(rates), *table.ratios(systems, peer)]
+                    cells += [cell(peer) for cell in times.values()]
                 lines.append(table.row(cells))
     return lines

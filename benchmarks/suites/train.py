@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks import reading, sweep, table, timing
-from benchmarks.peers import SYSTEMS
+from benchmarks.peers import ALL
 from benchmarks.store import Store
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried, attempted
 from benchmarks.workload import Batch, Workload
@@ -34,7 +34,7 @@ CASES = {
 QUICK = ("gpu",)
 FEW = ("cpu",)
 SMOKE = tuple(CASES)[:1]
-PEERS = SYSTEMS
+PEERS = ALL
 STORES = True
 MOST_ROUNDS = 5
 
@@ -87,17 +87,17 @@ def prepare(job: Job) -> Tried:
         with closing(batches):
             store.check_loop(batches)
             timing.settle(batches.__next__, seconds)
-            return _trained(store, batches, step, seconds)["train"]
+            return float(_trained(store, batches, step, seconds)["train"])
 
     loops = sweep.settings(store.peer, "loop")
     return {"train": sweep.tried_by_steps(store.ways(), loops, rate, LONG * sweep.trial(job))}
 
 
 def measure(job: Job) -> Found:
-    """Samples a second, the share of the time that was waited, and MiB of the processes."""
+    """Samples a second, the share of the time that was waited and the wait for a batch, and MiB."""
     store, step = _store(job), _step(job.case)
 
-    def trained(batches: Iterator[Batch], seconds: float) -> dict[str, float]:
+    def trained(batches: Iterator[Batch], seconds: float) -> Found:
         return _trained(store, batches, step, seconds)
 
     def watched() -> Found:
@@ -107,16 +107,17 @@ def measure(job: Job) -> Found:
     return attempted("train", watched)
 
 
-def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> dict[str, float]:
-    waited, count, began = 0.0, 0, time.perf_counter()
-    while not count or not timing.enough(count, time.perf_counter() - began, seconds):
+def _trained(store: Store, batches: Iterator[Batch], step: Step, seconds: float) -> Found:
+    waits: list[float] = []
+    began = time.perf_counter()
+    while not waits or not timing.enough(len(waits), time.perf_counter() - began, seconds):
         asked = time.perf_counter()
         batch = next(batches)
-        waited += time.perf_counter() - asked
+        waits.append(time.perf_counter() - asked)
         step(batch)
-        count += 1
     passed = time.perf_counter() - began
-    return {"train": count * store.workload.batch / passed, "waited": waited / passed}
+    figures = {"train": len(waits) * store.workload.batch / passed, "waited": sum(waits) / passed}
+    return {**figures, **timing.middle_and_late("wait", waits)}
 
 
 def report(results: Results, smoke: bool) -> list[str]:
@@ -125,7 +126,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "## Training",
         "",
         f"{WORKLOAD.heading}, in batches of {WORKLOAD.batch}. *Waited* is the share of the time that the",
-        "loop spent in asking for batches. *Own memory* is that of all processes with all that they import.",
+        "loop spent in asking for batches; *wait* is the time that it asked for one: the median and the 95th",
+        "percentile. *Own memory* is that of all processes with all that they import. The row `machine` is",
+        "plain C that copies ahead in threads.",
     ]
     for case, figures in results.items():
         title = CASES[case].title
@@ -139,4 +142,5 @@ def _section(figures: Figures) -> list[str]:
         return ", at most ".join(filter(None, found))
 
     waited = partial(table.middle, figures, "waited", scale=100)
-    return table.rates(figures, "train", {"waited, %": waited, "own memory, MiB": memory})
+    waits = {f"wait, {column}": cell for column, cell in table.times(figures, "wait").items()}
+    return table.rates(figures, "train", {"waited, %": waited, **waits, "own memory, MiB": memory})

@@ -7,7 +7,7 @@ from statistics import median
 
 from benchmarks import process, process_tree, sweep, table, timing
 from benchmarks.peer import Cannot
-from benchmarks.peers import FIRST, SYSTEMS
+from benchmarks.peers import ALL
 from benchmarks.store import Store, sized
 from benchmarks.suite import Figures, Found, Job, Results, Setting, Tried
 from benchmarks.workloads import WORKLOADS
@@ -16,7 +16,7 @@ CASES = {"photographs": WORKLOADS["photographs"]}
 QUICK = ("photographs",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("photographs",)
-PEERS = SYSTEMS
+PEERS = ALL
 STORES = True
 MOST_ROUNDS = 3
 
@@ -24,6 +24,9 @@ SHARE = 0.5  # of the time of a turn, for each number of workers
 
 # As the works of a job's settings: the fastest of all, and the one that is measured alone.
 _FASTEST, _ONE = "fastest", "one"
+
+_BESIDE = ", first", ", memory", " median", " p95"
+"""End the names of figures that are no rates."""
 
 
 def _loops(store: Store) -> list[Setting]:
@@ -50,7 +53,7 @@ def prepare(job: Job) -> Tried:
 
 
 def measure(job: Job) -> Found:
-    """Samples a second, the seconds until the first batch, and MiB, by setting: each in one more process."""
+    """Rate, times of a batch, seconds until the first, and MiB, by setting: each in one more process."""
     store = Store.of(job, sized(CASES, job.case, job.smoke))
     if _ONE in job.settings:
         return _figures(job, store, job.setting(_ONE))
@@ -81,7 +84,7 @@ def _figures(job: Job, store: Store, setting: Setting) -> Found:
         # Only now: it would have started what `first` and the memory are about.
         store.check_loop(batches)
     return {
-        told: timing.rate(times, store.workload.batch),
+        **timing.figures(told, times, store.workload.batch),
         f"{told}, first": first,
         f"{told}, memory": memory,
     }
@@ -96,7 +99,9 @@ def report(results: Results, smoke: bool) -> list[str]:
         "All of a system read the layout, and have it opened as it is best for the fastest of them. *First*",
         "is the time from an opened store to the first batch, in which threads and processes are started.",
         "*Added memory* is what the loader adds to the own memory of the process and its children. *x DSRT*",
-        "is a rate by that of DSRT's fastest setting here: above 1 it is faster.",
+        "and *x machine* are a rate by that of the fastest setting here of DSRT, and of plain C that copies",
+        "in threads into buffers used again: above 1 it is faster. *Median* and *p95* are of the time from",
+        "one batch to the next.",
     ]
     for case, figures in results.items():
         lines += ["", f"### {sized(CASES, case, smoke).heading}", "", *_section(figures)]
@@ -104,28 +109,35 @@ def report(results: Results, smoke: bool) -> list[str]:
 
 
 def _section(figures: Figures) -> list[str]:
-    lines = table.head("system", "workers", "samples/s", "spread", "x DSRT", "first, s", "added memory, MiB")
-    ours = _rates(figures, FIRST).values()
-    fastest = max((rates for rates in ours if not isinstance(rates, str)), key=median, default="")
+    columns = "samples/s", "spread", *table.RATIOS, "median, ms", "p95, ms", "first, s", "added memory, MiB"
+    lines = table.head("system", "workers", *columns)
+    fastest = [_fastest(figures, peer) for peer in table.RATIOS.values()]
     present = {peer for systems in figures.values() for peer in systems}
     for peer in table.systems(present):
         found = _rates(figures, peer)
         # One that has no figure at all may have its reason in everyone's settings.
         reasons = {rates for rates in found.values() if isinstance(rates, str)}
         if len(reasons) == 1 and all(isinstance(rates, str) for rates in found.values()):
-            lines.append(table.row([table.name(peer), *reasons, *[""] * 5]))
+            lines.append(table.row([table.name(peer), *reasons, *[""] * len(columns)]))
             continue
         shown = table.name(peer)
         for work, rates in found.items():
             cells = [shown, work]
             if isinstance(rates, str):
-                cells += [rates, *[""] * 4]
+                cells += [rates, *[""] * (len(columns) - 1)]
             else:
-                cells += [table.count(rates), table.spread(rates), table.ratio(rates, fastest)]
+                cells += [table.count(rates), table.spread(rates)]
+                cells += [table.ratio(rates, other) for other in fastest]
+                cells += [cell(peer) for cell in table.times(figures, work).values()]
                 cells += [table.middle(figures, f"{work}, {which}", peer) for which in ("first", "memory")]
             lines.append(table.row(cells))
             shown = ""
     return lines
+
+
+def _fastest(figures: Figures, peer: str) -> list[float]:
+    rates = [rates for rates in _rates(figures, peer).values() if not isinstance(rates, str)]
+    return max(rates, key=median, default=[])
 
 
 def _rates(figures: Figures, peer: str) -> dict[str, list[float] | str]:
@@ -133,5 +145,5 @@ def _rates(figures: Figures, peer: str) -> dict[str, list[float] | str]:
     return {
         work: systems[peer]
         for work, systems in figures.items()
-        if peer in systems and not work.endswith((", first", ", memory"))
+        if peer in systems and not work.endswith(_BESIDE)
     }

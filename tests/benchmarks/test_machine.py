@@ -72,6 +72,47 @@ def test_its_loop_has_every_sample_at_most_once_in_a_pass(
             assert sorted(chain(*batches)) == list(range(workload.samples))
 
 
+@pytest.mark.parametrize("workload", ALL + ZSTD, ids=lambda each: f"{each.name}-{each.codec}")
+def test_its_samples_are_all_pass_after_pass_as_stored_or_in_an_order_of_its_own(
+    workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "AT_ONCE", 1)
+    machine.write(workload, workload.all(), tmp_path)
+    workload = replace(workload, batch=7)  # some passes end with fewer
+    for way in _ways(workload):
+        handle = machine.open(workload, tmp_path, way=way)
+        for shuffled in (False, True):
+            samples = machine.samples(handle, seed=1, shuffled=shuffled)
+            passes = []
+            for _ in range(2):
+                # Each before the next is asked for: they are lent.
+                passes.append(
+                    [number for _ in range(workload.samples) for number in workload.check([next(samples)])]
+                )
+            assert all(sorted(each) == list(range(workload.samples)) for each in passes)
+            assert (passes[0] == sorted(passes[0])) != shuffled
+            assert (passes[0] == passes[1]) != shuffled
+
+
+@pytest.mark.parametrize("workload", ALL + ZSTD, ids=lambda each: f"{each.name}-{each.codec}")
+def test_written_in_batches_the_files_are_the_same(workload: Workload, tmp_path: Path) -> None:
+    single, together = tmp_path / "single", tmp_path / "together"
+    for folder in (single, together):
+        folder.mkdir()
+    machine.write(workload, workload.all(), single)
+    machine.write_batches(workload, workload.batches(1 << 12), together)
+    assert {file.name: file.read_bytes() for file in single.iterdir()} == {
+        file.name: file.read_bytes() for file in together.iterdir()
+    }
+
+
+def test_advice_to_the_kernel_changes_nothing_that_is_read(tmp_path: Path) -> None:
+    machine.write(DENSE, DENSE.all(), tmp_path)
+    for config in machine.SWEEP["cold"]:
+        handle = machine.open(DENSE, tmp_path, **config)
+        assert DENSE.check(machine.gather(handle, np.array([7, 3]))) == [7, 3]
+
+
 def test_a_frame_that_is_none_is_an_error(tmp_path: Path) -> None:
     workload = replace(TOKENS, codec="zstd")
     machine.write(workload, workload.all(), tmp_path)
