@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.peer import Row
+from benchmarks.peer import Columns, Row
 from benchmarks.records import ROWS_AT_ONCE, Shapes, keep_shapes, several
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
@@ -58,6 +58,11 @@ def row_batches(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
         samples = pa.Array.from_buffers(schema.field(NAME).type, len(chunk), buffers)
         metadata = (pa.array([row[name] for _, row in chunk]) for name in ("number", "label"))
         yield pa.record_batch([samples, *metadata], schema=schema)
+
+
+def named(table: Any, *names: str) -> Columns:
+    """Some columns of a table."""
+    return {name: table[name] for name in names}
 
 
 def whole(column: Any, *, owned: bool = False) -> Any:

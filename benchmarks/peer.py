@@ -16,6 +16,9 @@ Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Transform: TypeAlias = Callable[[Batch], Batch]
 
+Columns: TypeAlias = Mapping[str, Any]
+"""Metadata by name, each as the system gives all of it: a list, or an array of NumPy, Arrow or Polars."""
+
 Row: TypeAlias = tuple[Array, dict[str, Any]]
 """A sample and its metadata: `number`, an int, and `label`, a str."""
 

@@ -19,7 +19,7 @@ from benchmarks.answers import (
 )
 from benchmarks.peers import FIRST
 from benchmarks.record import Record
-from benchmarks.suites import engine, overhead
+from benchmarks.suites import engine, interrupts, overhead
 from benchmarks.workloads import WORKLOADS
 
 _ZSTD = ("tokens-zstd", "tokens-zstd-dict", "photographs-zstd")
@@ -103,6 +103,8 @@ _FIRST = ("images", "records", "tokens")
 _COST = {work: growth("size", work, "1e4-samples", "1e7-samples") for work in ("gather", "loop")}
 _ALLOCATIONS = {case: own("overhead", case, "allocations") for case in overhead.CASES}
 
+_INTERRUPTED = {work: own("interrupts", "images", f"{work}, longest", scale=1e3) for work in interrupts.WAITS}
+
 # What, at most, of which unit, and its figures.
 _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
     ("own memory of a process with its loader and imports, beside torch's", 0.5, "x", _MEMORY),
@@ -120,6 +122,7 @@ _MOST: tuple[tuple[str, float, str, Mapping[str, Value]], ...] = (
     ("Python's part of a batch of 1", 15, "us", {"": own("overhead", "batch-1", "batch", scale=1e6)}),
     ("state_dict", 20, "us", {"": own("overhead", "batch-1", "state_dict", scale=1e6)}),
     ("allocations and maps of 4 KiB or more in steady state", 0, "a batch", _ALLOCATIONS),
+    ("a Ctrl-C is answered, the longest time of a turn", 50, "ms", _INTERRUPTED),
     ("permuted, 1e9 rows, seek by step", 1.1, "x", {"": part("overhead", "batch-1", "seek", "step")}),
     (
         "first batch of a fresh loader",

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from benchmarks import columns, loops, pool, records
 from benchmarks.loops import one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
@@ -112,11 +112,10 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             writer.write_batch(batch)
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other columns."""
     reader = pa.ipc.open_file(pa.memory_map(str(folder / "samples.arrow")))
-    found: dict[str, list[Any]] = reader.read_all().drop_columns([columns.NAME]).to_pydict()
-    return found
+    return columns.named(reader.read_all(), "number", "label")
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:

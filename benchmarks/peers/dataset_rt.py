@@ -21,7 +21,7 @@ from dataset_rt import (
 
 from benchmarks import records
 from benchmarks.loops import arrived, tensors
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
@@ -189,11 +189,12 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     _written(workload, (CacheInput._make((sample.tobytes(), metadata)) for sample, metadata in rows), folder)
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """Its table."""
     config = ReaderConfig(seed=0, shuffle=False)
     dataset = DatasetRuntime(num_workers=1).cached_dataset([folder / "samples"], reader_config=config)
-    return {name: dataset.get_metadata()[name].to_list() for name in ("number", "label")}
+    found = dataset.get_metadata()
+    return {name: found[name] for name in ("number", "label")}
 
 
 class _Inputs:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import dsrt_native
 from benchmarks.loops import one_by_one
 from benchmarks.page_cache import PAGE
-from benchmarks.peer import About, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 from dsrt_format import Dense, Ragged, Zstd
 from dsrt_native import Cache, CacheWriter, Loader, Population, RaggedArray
@@ -88,10 +88,10 @@ def build(workload: Workload, source: Source, folder: Path, workers: int) -> Non
     dsrt_native.build(_Source(workload, source), folder, workers=workers)
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The table of the cache."""
-    columns: dict[str, list[Any]] = Cache.open(folder / "samples").metadata.to_pydict()
-    return columns
+    found = Cache.open(folder / "samples").metadata
+    return {name: found[name] for name in ("number", "label")}
 
 
 class Rows:

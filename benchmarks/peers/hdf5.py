@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import loops, pool, records
 from benchmarks.loops import one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Joined, Packed, Workload
 
 ABOUT = About(
@@ -158,10 +158,10 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             first = part.stop
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other datasets."""
     with h5py.File(folder / "samples.h5", "r") as file:
-        return {"number": file["number"][:].tolist(), "label": file["label"].asstr()[:].tolist()}
+        return {"number": file["number"][:], "label": file["label"].asstr()[:]}
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from datasets.arrow_writer import ArrowWriter
 
 from benchmarks import columns, loops, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Workload
 
 ABOUT = About(
@@ -125,10 +125,10 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
         writer.finalize()
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other columns."""
-    found: dict[str, list[Any]] = _dataset(folder).remove_columns(columns.NAME).to_dict()
-    return found
+    names = "number", "label"
+    return columns.named(_dataset(folder).select_columns([*names]).with_format("arrow")[:], *names)
 
 
 def _examples(source: Source, numbers: list[int]) -> Iterator[dict[str, bytes]]:

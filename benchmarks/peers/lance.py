@@ -8,7 +8,7 @@ import lance
 import pyarrow as pa
 
 from benchmarks import columns, loops, pool, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source
 from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
@@ -88,11 +88,10 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     lance.write_dataset(reader, folder / "samples.lance")
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other columns."""
-    table = lance.dataset(folder / "samples.lance").to_table(["number", "label"])
-    found: dict[str, list[Any]] = table.to_pydict()
-    return found
+    names = "number", "label"
+    return columns.named(lance.dataset(folder / "samples.lance").to_table(list(names)), *names)
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:

@@ -9,7 +9,7 @@ import litdata.helpers
 from litdata.streaming.cache import Cache
 
 from benchmarks import records, streams
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -113,7 +113,7 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
     cache.merge()
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """Those of each sample, in order."""
     rows = [(row["number"], row["label"]) for row in litdata.StreamingDataset(str(folder))]
     return {"number": [number for number, _ in rows], "label": [label for _, label in rows]}

@@ -13,7 +13,7 @@ from loaderx.zrecord import Dense, Ragged, RaggedBatch
 
 from benchmarks import pool
 from benchmarks.loops import one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.records import ROWS_AT_ONCE, several
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
@@ -148,11 +148,11 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             labels.append(RaggedBatch.from_records(texts))
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """All of both streams."""
     with Dense.open(folder / "number") as numbers, Ragged.open(folder / "label") as labels:
         texts = [np.from_dlpack(text).tobytes().decode() for text in labels[:].to_tensors()]
-        return {"number": np.from_dlpack(numbers[:]).tolist(), "label": texts}
+        return {"number": np.from_dlpack(numbers[:]), "label": texts}
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:

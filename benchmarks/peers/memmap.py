@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benchmarks import pool
 from benchmarks.loops import Permutations, gathered, one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Joined, Packed, Workload
 
 ABOUT = About(
@@ -145,9 +145,9 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             labels.write(metadata["label"] + "\n")
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other two files."""
-    numbers = np.fromfile(folder / "number", "<i8").tolist()
+    numbers = np.fromfile(folder / "number", "<i8")
     return {"number": numbers, "label": (folder / "label").read_text().splitlines()}
 
 

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 from benchmarks import records, streams
 from benchmarks.loops import one_by_one
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Workload
 
 ABOUT = About(
@@ -122,7 +122,7 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             writer.write({"x": sample.tobytes(), **metadata})
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """Those of each sample, in order."""
     dataset = _local(folder, shuffle=False, batch_size=1)
     rows = [dataset[number] for number in range(len(dataset))]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import columns, pool, records
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import LEVEL, Batch, Joined, Workload
 
 ABOUT = About(
@@ -128,11 +128,10 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             writer.write_batch(batch)
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """The other columns."""
-    table = pq.read_table(folder / "samples.parquet", columns=["number", "label"])
-    found: dict[str, list[Any]] = table.to_pydict()
-    return found
+    names = "number", "label"
+    return columns.named(pq.read_table(folder / "samples.parquet", columns=list(names)), *names)
 
 
 def build(workload: Workload, source: Source, folder: Path, workers: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import webdataset
 
 from benchmarks import loops, pool, records, streams
-from benchmarks.peer import About, Array, Cannot, Numbers, Row, Source, Transform
+from benchmarks.peer import About, Array, Cannot, Columns, Numbers, Row, Source, Transform
 from benchmarks.workload import Batch, Workload
 
 ABOUT = About(
@@ -107,7 +107,7 @@ def write_rows(workload: Workload, rows: Iterable[Row], folder: Path) -> None:
             writer.write({"__key__": f"{number:09}", "bin": sample.tobytes(), "json": metadata})
 
 
-def metadata(folder: Path) -> dict[str, list[Any]]:
+def metadata(folder: Path) -> Columns:
     """Those of each sample, in order."""
     shards = sorted(map(str, folder.glob("*.tar")))
     rows = [sample["json"] for sample in webdataset.WebDataset(shards, shardshuffle=False).decode()]

@@ -7,8 +7,10 @@ from benchmarks.suites import (
     core,
     engine,
     first,
+    interrupts,
     limits,
     memory,
+    metadata,
     overhead,
     read,
     replies,
@@ -33,6 +35,7 @@ SUITES: dict[str, Suite] = {
     "workers": workers,
     "transform": transform,
     "memory": memory,
+    "metadata": metadata,
     "build": build,
     "replies": replies,
     "verify": verify,
@@ -40,5 +43,6 @@ SUITES: dict[str, Suite] = {
     "core": core,
     "engine": engine,
     "overhead": overhead,
+    "interrupts": interrupts,
     "cold": cold,  # the last: it leaves stores that are no longer in memory
 }

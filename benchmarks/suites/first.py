@@ -90,9 +90,10 @@ def report(results: Results, smoke: bool) -> list[str]:
             cells = []
             for work in _WORKS:
                 shown = table.middle(figures, work, peer, 1e3)
-                batches = table.ratio(figures[work].get(peer, ""), figures["batch"].get(peer))
-                if work in ("first", "second") and batches:
-                    shown += f" ({batches}; {table.digits(max(figures[work][peer]) * 1e3)})"
+                found = figures[work].get(peer, "")
+                batches = table.ratio(found, figures["batch"].get(peer))
+                if work in ("first", "second") and batches and not isinstance(found, str):
+                    shown += f" ({batches}; {table.digits(max(found) * 1e3)})"
                 cells += [shown, table.less(figures[work], peer)]
             lines.append(table.row([sized(CASES, case, smoke).title, table.name(peer), *cells]))
     return lines

@@ -5,14 +5,12 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks import table
-from benchmarks.peer import Cannot, Peer, check_stream, load, optional
+from benchmarks.peer import load, optional
 from benchmarks.peers import SYSTEMS
 from benchmarks.suite import Found, Job, Results, Tried
 from benchmarks.workload import Workload
-from benchmarks.workloads.table import TABLE, metadata, rows
+from benchmarks.workloads.table import TABLE, check, rows
 
 PEERS = SYSTEMS
 STORES = False
@@ -22,8 +20,6 @@ QUICK = ("10,000-rows",)
 FEW: tuple[str, ...] = ()
 SMOKE = ("10,000-rows",)
 SMOKE_SHARE = 100
-
-_CHECKED_ROWS = 1024
 
 
 def _workload(case: str, smoke: bool) -> Workload:
@@ -41,28 +37,8 @@ def prepare(job: Job) -> Tried:
     folder = job.folder / "little"
     folder.mkdir()
     optional(peer, "write_rows")(workload, rows(workload), folder)
-    _check(peer, workload, folder)
+    check(peer, workload, folder)
     return {}
-
-
-def _check(peer: Peer, workload: Workload, folder: Path) -> None:
-    """Read samples from all over and all metadata.
-
-    Raises:
-        ValueError: What is read is not what was written.
-    """
-    handle = peer.open(workload, folder)
-    some = np.linspace(0, workload.samples - 1, min(_CHECKED_ROWS, workload.samples)).astype(np.int64)
-    try:
-        found = peer.gather(handle, some)
-    except Cannot:
-        check_stream(peer, workload, handle)
-    else:
-        if workload.check(found) != some.tolist():
-            raise ValueError("gather gave other samples than asked for")
-    written = [metadata(number) for number in range(workload.samples)]
-    if optional(peer, "metadata")(folder) != {name: [each[name] for each in written] for name in written[0]}:
-        raise ValueError("the metadata are not what was written")
 
 
 def measure(job: Job) -> Found:
@@ -77,7 +53,7 @@ def measure(job: Job) -> Found:
     before = _status("VmRSS")
     optional(peer, "write_rows")(workload, rows(workload), folder)
     found: Found = {"peak": (_status("VmHWM") - before) / 2**10}
-    _check(peer, workload, folder)
+    check(peer, workload, folder)
     shutil.rmtree(folder)
     return found
 
