@@ -106,7 +106,8 @@ def report(results: Results, smoke: bool) -> list[str]:
         "Each system runs the same function on whole batches where it does that best: *what was tried*,",
         "below, shows the other ways. What comes out is compared with the transform of the truth. *Median*",
         "and *p95* are of the time between batches. The row `machine` is plain C that copies ahead, with",
-        "the transform in the consumer, on one core: who has it on more can be above it.",
+        "the transform in the consumer, on one core: who has it on more can be above it. DSRT's loader has",
+        "threads, and no processes that would run a transform: it runs where the batches are taken.",
     ]
     for case, figures in results.items():
         workload, _, title = CASES[case]
