@@ -102,9 +102,10 @@ class LoaderBase:
             mask=masks(errors),
             allocate=allocate,
         )
-        # At the interpreter's exit, too: a thread of the engine may be asking Python for memory, and then the
-        # interpreter must not go away under it.
-        weakref.finalize(self, self._native.end)
+        if allocate is not None:
+            # At the interpreter's exit, too: a thread of the engine may be asking Python for memory, and then
+            # the interpreter must not go away under it.
+            weakref.finalize(self, self._native.end)
 
     def __iter__(self) -> Iterator[Batch]:
         """Return one pass: the batches of a window. It begins at its first `next`."""

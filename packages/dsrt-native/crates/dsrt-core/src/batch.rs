@@ -24,6 +24,11 @@ pub trait Buffer: Any + Send + Sync {
 pub trait Allocator: Send + Sync {
     /// Initialised memory of exactly `bytes` bytes, aligned to [`ALIGNMENT`].
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>>;
+
+    /// Whether that is quick and runs nothing but this library: no handler of a signal, and nothing that waits for others.
+    fn is_plain(&self) -> bool {
+        false
+    }
 }
 
 /// Zeroed memory of the heap, returned to it when the batch is dropped.

@@ -52,6 +52,10 @@ impl Allocator for Pool {
         };
         Ok(Box::new(Slot { memory: Some(memory), len: bytes }))
     }
+
+    fn is_plain(&self) -> bool {
+        true
+    }
 }
 
 /// The memory of one batch.
@@ -103,7 +107,13 @@ impl Memory {
     pub(crate) fn new(bytes: usize) -> io::Result<Self> {
         let slack = if bytes < LARGE { 0 } else { HUGE_PAGE };
         let len = bytes.checked_add(slack).ok_or(io::ErrorKind::OutOfMemory)?;
-        let pages = MmapOptions::new().len(len).map_anon()?;
+        let mut options = MmapOptions::new();
+        if slack == 0 {
+            // All pages at once take half of what they take one by one, when they are written to. Huge ones are few, and
+            // those who write may be many.
+            options.populate();
+        }
+        let pages = options.len(len).map_anon()?;
         let mut skip = 0;
         if slack > 0 {
             #[cfg(target_os = "linux")]

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 
 use crate::batch::PyBatch;
-use crate::error::{detached, interruptible};
+use crate::error::{detached, interruptible, interruptible_on_all};
 use crate::memory::{PythonMemory, View, numbers};
 use crate::order::order_named;
 use crate::population::PyPopulation;
@@ -110,7 +110,7 @@ impl PyLoader {
     /// The next batch, or None at the end.
     fn next(&self, py: Python<'_>, taken: &Bound<'_, PyPass>) -> PyResult<Option<PyBatch>> {
         let pass = &taken.get().0;
-        let batch = interruptible(py, |look| self.loader()?.next_unless(pass, look))?;
+        let batch = interruptible_on_all(py, |look| self.loader()?.next_unless(pass, look))?;
         Ok(batch.map(PyBatch::new))
     }
 

@@ -9,7 +9,7 @@ use super::oracle::decode;
 use crate::batch::{Batch, Heap, Layout, Span};
 use crate::error::Result;
 use crate::format::shard::{HEADER, dense_bytes};
-use crate::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather};
+use crate::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 use crate::verify::{Level, MOST_READ, Options, Part, verify};
 
 /// The largest batch with damage in it that is asked for: a damaged record of a dense field takes the room of a whole one.
@@ -150,7 +150,7 @@ pub(super) fn column(source: Arc<dyn Source>, samples: &[u64], on: OnDamage) -> 
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0, look: &|| Ok(()) };
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [("x".into(), source)];
-    gather(&columns, &rows, &Heap, on, 2)
+    gather(&columns, &rows, &Heap, on, Threads::Given(2))
 }
 
 /// Axes and bytes of each record of the batch's one column.

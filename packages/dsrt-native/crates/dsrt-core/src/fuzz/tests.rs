@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result};
 use crate::field::{Codec, Field, FieldKind};
 use crate::format::shard::HEADER;
-use crate::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
+use crate::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 
 fn replay(target: &str, run: fn(&[u8]) -> bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
@@ -81,7 +81,7 @@ fn refusal(codec: Codec, stored: &[u8], size: u64, damage: impl Fn(&Path)) -> Er
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [("x".into(), Arc::new(source))];
     let ids = [Id { cache: 0, sample: 0 }];
     let rows = Rows { ids: &ids, rows: &[0], positions: &[0], valid: &[true], seed: 0, look: &|| Ok(()) };
-    gather(&columns, &rows, &Refused, OnDamage::Raise, 1).err().unwrap()
+    gather(&columns, &rows, &Refused, OnDamage::Raise, Threads::Given(1)).err().unwrap()
 }
 
 #[test]

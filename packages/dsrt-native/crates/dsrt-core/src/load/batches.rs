@@ -11,7 +11,7 @@ use crate::batch::{Allocator, Batch, Buffer};
 use crate::error::{Error, Result};
 use crate::lists::List;
 use crate::order::Sampler;
-use crate::read::OnDamage;
+use crate::read::{OnDamage, Threads};
 use crate::rows::{Places, Population, Projection};
 
 /// Everything that is needed to make any batch of one rank.
@@ -34,7 +34,7 @@ pub(super) struct Made {
 impl Work for Batches {
     type Output = Made;
 
-    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Made> {
+    fn work(&self, step: &Step, admission: &dyn Admission, threads: Threads) -> Result<Made> {
         // A rank's first element is below the size of a step, which is a u64.
         let elements = step.elements(self.rank * self.batch_size, self.batch_size)?;
         thread_local!(static ROWS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) });
@@ -45,7 +45,7 @@ impl Work for Batches {
             Places { rows: &rows, positions: &elements.positions, valid: &elements.valid, seed: self.sampler.seed() };
         let memory = Admitted { memory: &*self.memory, admission };
         let look = || admission.check();
-        let batch = self.population.gather_at(&self.projection, &places, &memory, self.on_damage, 1, &look)?;
+        let batch = self.population.gather_at(&self.projection, &places, &memory, self.on_damage, threads, &look)?;
         let damaged = batch.damaged.iter().map(|(place, error)| self.damaged(&rows, *place, error));
         let damaged = damaged.collect::<Result<_>>()?;
         Ok(Made { batch, damaged })

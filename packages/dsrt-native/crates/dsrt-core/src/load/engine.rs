@@ -2,7 +2,8 @@
 //!
 //! A worker claims the next step, asks for room once it knows how many bytes the batch takes, and puts the batch
 //! into the slot that was made for it when it was claimed: the order is that of the claims, whatever finishes
-//! first. Nothing of the caller's is called or dropped under the lock of the ring, and nobody waits for another lock there.
+//! first. The first step of all is the consumer's, who would else wait for threads to start. Nothing of the caller's is
+//! called or dropped under the lock of the ring, and nobody waits for another lock there.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use super::plan::Step;
 use super::ring::{Claim, Forgotten, Head, Job, Ring, Room};
 use crate::error::{Error, Kind, Result};
+use crate::read::{Look, Threads};
 
 /// How long a wait goes on before it is asked whether it shall.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
@@ -24,8 +26,8 @@ pub(super) trait Work: Send + Sync {
     /// What is made.
     type Output: Send;
 
-    /// Makes it. `admission` is asked before memory for the output is taken.
-    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Self::Output>;
+    /// Makes it, with `threads`. `admission` is asked before memory for the output is taken.
+    fn work(&self, step: &Step, admission: &dyn Admission, threads: Threads) -> Result<Self::Output>;
 }
 
 /// Keeps what is gathered ahead within bounds.
@@ -33,15 +35,13 @@ pub(super) trait Admission: Sync {
     /// Waits until `bytes` may be taken for this step. An error means that the step is not wanted any more.
     fn admit(&self, bytes: usize) -> Result<()>;
 
-    /// The same error, if that is so. It takes no lock.
+    /// The same error, if that is so, or another reason to give it up. It takes no lock of the ring's.
     fn check(&self) -> Result<()>;
 }
 
 /// Worker threads and what they have ready. They sleep while there is nothing to do, and end with this value.
 pub(super) struct Engine<O: Send + 'static> {
     shared: Arc<Shared<O>>,
-    threads: usize,
-    workers: Mutex<Vec<Worker>>,
     pid: u32,
 }
 
@@ -61,6 +61,9 @@ struct Shared<O> {
     room: Condvar,
     /// The next result is there, or there will be none.
     ready: Condvar,
+    /// How many workers there shall be.
+    threads: usize,
+    workers: Mutex<Vec<Worker>>,
 }
 
 /// What `take` found.
@@ -83,30 +86,32 @@ impl<O: Send + 'static> Engine<O> {
             claims: Condvar::new(),
             room: Condvar::new(),
             ready: Condvar::new(),
+            threads,
+            workers: Mutex::default(),
         });
-        Self { shared, threads, workers: Mutex::default(), pid: std::process::id() }
+        Self { shared, pid: std::process::id() }
     }
 
-    /// Starts the workers that are not there yet; an error where none can be. One that finds work does it at once; one that
-    /// is started before it would fall asleep, and waking it takes longer than a small batch.
-    pub fn start(&self) -> Result<()> {
-        let mut workers = self.workers();
-        if self.shared.lock().1 {
-            // They would end at once, and nobody would wait for them.
+    /// Makes the first step on this thread, if there is no worker yet, and in its moment has what they will have: with as many
+    /// threads as there shall be workers. It looks now and then. The error is that of `look`; the step is then left to a
+    /// restart.
+    pub fn lead(&self, look: Look) -> Result<()> {
+        if !self.shared.workers().is_empty() {
             return Ok(());
         }
-        for number in workers.len()..self.threads {
-            let shared = self.shared.clone();
-            let (life, alive) = channel();
-            let name = format!("dsrt-load-{number}");
-            match std::thread::Builder::new().name(name).spawn(move || shared.live(life)) {
-                Ok(thread) => workers.push(Worker { thread, alive }),
-                Err(error) if workers.is_empty() => return Err(Error::io("starting a thread of a loader", error)),
-                // Those that there are do more.
-                Err(_) => break,
-            }
-        }
+        let Some(claim) = self.shared.lock().0.claim_first() else { return Ok(()) };
+        let result = self.shared.run(&claim, look, Threads::Given(self.shared.threads));
+        // The result may be, or hide, that a look failed. Then another one fails, too.
+        look()?;
+        self.shared.finish(claim, result);
         Ok(())
+    }
+
+    /// Starts the workers that are not there yet: one here, and each the next one. An error where none can be. One that
+    /// finds work does it at once; one that is started before it would fall asleep, and waking it takes longer than a
+    /// small batch.
+    pub fn start(&self) -> Result<()> {
+        self.shared.start()
     }
 
     /// Whether this process started the threads. A forked child has none of them, and must not touch the rest.
@@ -143,13 +148,13 @@ impl<O: Send + 'static> Engine<O> {
         }
         self.shared.lock().1 = true;
         drop(self.restart(None));
-        let workers = std::mem::take(&mut *self.workers());
+        let workers = std::mem::take(&mut *self.shared.workers());
         let this = std::thread::current().id();
         let mut workers = workers.into_iter().filter(|worker| worker.thread.thread().id() != this);
         while let Some(worker) = workers.next() {
             while worker.alive.recv_timeout(SLICE) == Err(RecvTimeoutError::Timeout) {
                 if let Err(interrupt) = look() {
-                    self.workers().extend(std::iter::once(worker).chain(workers));
+                    self.shared.workers().extend(std::iter::once(worker).chain(workers));
                     return Err(interrupt);
                 }
             }
@@ -163,10 +168,6 @@ impl<O: Send + 'static> Engine<O> {
     pub fn close(&self) {
         // Nothing ends this wait.
         self.close_unless(&mut || Ok(())).unwrap_or_default();
-    }
-
-    fn workers(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the next batch, waiting for it for at most `wait`.
@@ -206,35 +207,63 @@ impl<O: Send + 'static> Drop for Engine<O> {
         }
         // In a forked child: the threads do not exist, their locks may be held for ever, and what they were writing is
         // half done. All of it is left as it is.
-        std::mem::forget(std::mem::take(self.workers.get_mut().unwrap_or_else(PoisonError::into_inner)));
         std::mem::forget(self.shared.clone());
     }
 }
 
-impl<O: Send> Shared<O> {
+impl<O: Send + 'static> Shared<O> {
     fn lock(&self) -> MutexGuard<'_, (Ring<O>, bool)> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn workers(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the next worker, if one is missing, which then starts the one after it.
+    fn start(self: &Arc<Self>) -> Result<()> {
+        let mut workers = self.workers();
+        // Once the end has come they would end at once, and nobody would wait for them.
+        if workers.len() >= self.threads || self.lock().1 {
+            return Ok(());
+        }
+        let shared = self.clone();
+        let (life, alive) = channel();
+        let name = format!("dsrt-load-{}", workers.len());
+        match std::thread::Builder::new().name(name).spawn(move || shared.live(life)) {
+            Ok(thread) => workers.push(Worker { thread, alive }),
+            Err(error) if workers.is_empty() => return Err(Error::io("starting a thread of a loader", error)),
+            // Those that there are do more.
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
     /// A worker's life, at the end of which it drops `life`.
-    fn live(&self, life: Sender<()>) {
+    fn live(self: Arc<Self>, life: Sender<()>) {
+        // There is one worker at least, this one, so this is no error.
+        self.start().unwrap_or_default();
         self.serve();
         drop(life);
     }
 
     fn serve(&self) {
         while let Some(claim) = self.claim() {
-            let result = self.run(&claim);
-            let Claim { generation, number, work, .. } = claim;
-            // Whichever of these was the last owner of anything drops it here, under no lock.
-            drop(work);
-            let finished = self.lock().0.finish(generation, number, result);
-            if let Ok(true) = finished {
-                self.ready.notify_one();
-            }
-            // If it never asked for room, others may have waited for it to do so.
-            self.room.notify_all();
+            let result = self.run(&claim, &|| Ok(()), Threads::Given(1));
+            self.finish(claim, result);
         }
+    }
+
+    fn finish(&self, claim: Claim<O>, result: Result<O>) {
+        let Claim { generation, number, work, .. } = claim;
+        // Whichever of these was the last owner of anything drops it here, under no lock.
+        drop(work);
+        let finished = self.lock().0.finish(generation, number, result);
+        if let Ok(true) = finished {
+            self.ready.notify_one();
+        }
+        // If it never asked for room, others may have waited for it to do so.
+        self.room.notify_all();
     }
 
     fn claim(&self) -> Option<Claim<O>> {
@@ -250,9 +279,9 @@ impl<O: Send> Shared<O> {
         }
     }
 
-    fn run(&self, claim: &Claim<O>) -> Result<O> {
-        let admission = Waiting { shared: self, generation: claim.generation, number: claim.number };
-        let work = || claim.work.work(&claim.step, &admission);
+    fn run(&self, claim: &Claim<O>, look: Look, threads: Threads) -> Result<O> {
+        let admission = Waiting { shared: self, generation: claim.generation, number: claim.number, look };
+        let work = || claim.work.work(&claim.step, &admission, threads);
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 }
@@ -261,9 +290,10 @@ struct Waiting<'a, O> {
     shared: &'a Shared<O>,
     generation: u64,
     number: u64,
+    look: Look<'a>,
 }
 
-impl<O: Send> Admission for Waiting<'_, O> {
+impl<O: Send + 'static> Admission for Waiting<'_, O> {
     fn admit(&self, bytes: usize) -> Result<()> {
         let mut guard = self.shared.lock();
         loop {
@@ -280,7 +310,7 @@ impl<O: Send> Admission for Waiting<'_, O> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.shared.generation.load(Ordering::Relaxed) == self.generation { Ok(()) } else { Err(unwanted()) }
+        if self.shared.generation.load(Ordering::Relaxed) == self.generation { (self.look)() } else { Err(unwanted()) }
     }
 }
 

@@ -13,6 +13,7 @@ use super::stream::Stream;
 use crate::batch::{Allocator, Batch};
 use crate::error::{Error, Kind, Result};
 use crate::order::{Order, Sampler};
+use crate::read::Look;
 use crate::rows::Population;
 
 /// Streams a population. Any thread may use it, one at a time inside [`Loader::next`].
@@ -144,15 +145,17 @@ impl Loader {
     /// the batch's place, and the next call goes on behind it.
     pub fn next(&self, pass: &Pass, wait: Duration) -> Result<Next> {
         let _inside = self.enter()?;
-        self.take(pass, wait)
+        self.take(pass, wait, None)
     }
 
     /// The next batch of a pass, or None at its end. While it waits it calls `look` now and then: an error of that ends the
-    /// wait and comes up, and nothing is lost.
-    pub fn next_unless(&self, pass: &Pass, look: &mut dyn FnMut() -> Result<()>) -> Result<Option<Batch>> {
+    /// wait and comes up, and nothing is lost. The loader's first batch is made by this thread, if it gets its memory
+    /// without running what is not ours, and by others that end with it, each of which looks, too.
+    pub fn next_unless(&self, pass: &Pass, look: Look) -> Result<Option<Batch>> {
         let _inside = self.enter()?;
+        let lead = Some(look).filter(|_| self.memory.is_plain());
         loop {
-            match self.take(pass, SLICE)? {
+            match self.take(pass, SLICE, lead)? {
                 Next::Batch(batch) => return Ok(Some(batch)),
                 Next::End => return Ok(None),
                 Next::Waiting => look()?,
@@ -166,7 +169,8 @@ impl Loader {
         self.inside.enter().ok_or_else(|| Error::new(Kind::State, message))
     }
 
-    fn take(&self, pass: &Pass, wait: Duration) -> Result<Next> {
+    /// `lead` is there if the first batch is to be made here.
+    fn take(&self, pass: &Pass, wait: Duration, lead: Option<Look>) -> Result<Next> {
         if pass.exhausted.load(Ordering::Relaxed) {
             return Ok(Next::End);
         }
@@ -179,6 +183,12 @@ impl Loader {
             let (engine, leftover) = core.engine(number, &self.options)?;
             drop(core);
             drop(leftover);
+            if let Some(Err(interrupt)) = lead.map(|look| engine.lead(look)) {
+                // What was begun is begun again by the next call.
+                let leftover = self.core.lock()?.stop();
+                drop(leftover);
+                return Err(interrupt);
+            }
             engine.start()?;
             let taken = engine.take(wait.saturating_sub(start.elapsed()));
             if let Some(next) = self.hand_out(pass, number, taken, start.elapsed())? {

@@ -92,6 +92,11 @@ impl<O> Ring<O> {
         Some(Claim { generation: self.generation, number, step, work: work.clone() })
     }
 
+    /// The next step, if nobody works on any and none waits to be taken.
+    pub fn claim_first(&mut self) -> Option<Claim<O>> {
+        if self.slots.is_empty() { self.claim() } else { None }
+    }
+
     fn place(&self, generation: u64, number: u64) -> Option<usize> {
         let place = number.checked_sub(self.first).filter(|_| generation == self.generation)?;
         usize::try_from(place).ok().filter(|place| *place < self.slots.len())

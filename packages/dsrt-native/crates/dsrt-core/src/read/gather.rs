@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::batch::{Allocator, Batch, Column, Layout, Spans};
 use crate::copy::settle;
+use crate::cpu;
 use crate::dtype::Element;
 use crate::error::{Error, Kind, Result};
 
@@ -24,6 +25,28 @@ pub struct Id {
     pub cache: u32,
     /// Which of its samples.
     pub sample: u64,
+}
+
+/// How many threads may fill a column.
+#[derive(Clone, Copy, Debug)]
+pub enum Threads {
+    /// So many, as somebody said who knows.
+    Given(usize),
+    /// Up to so many, of which none is left without a CPU.
+    UpTo(usize),
+}
+
+impl Threads {
+    /// So many of them do what is worth as many as `worthwhile`: one at least. The CPUs are counted where it matters only,
+    /// as that takes longer than a small batch when it is first done.
+    pub(crate) fn of(self, worthwhile: usize) -> usize {
+        let threads = match self {
+            Self::Given(threads) => threads.min(worthwhile),
+            Self::UpTo(threads) if threads.min(worthwhile) > 1 => threads.min(worthwhile).min(cpu::count()),
+            Self::UpTo(_) => 1,
+        };
+        threads.max(1)
+    }
 }
 
 /// Called now and then while a batch is gathered, by any of the threads that do it. An error ends that and comes up. A
@@ -110,12 +133,11 @@ pub trait Source: Send + Sync {
 
 /// A column whose spans are reserved.
 pub trait Planned {
-    /// Writes the column into its spans, all of them: the memory may be a former batch's. Up to `threads` threads may do
-    /// it.
+    /// Writes the column into its spans, all of them: the memory may be a former batch's. `threads` may do it.
     ///
     /// A record found damaged only now is zero in a dense column and empty in others; these close the gap, so a
     /// span of the layout may be shorter than what was reserved.
-    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout>;
+    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: Threads) -> Result<Layout>;
 }
 
 /// What becomes of a batch with a damaged record.
@@ -189,7 +211,7 @@ pub fn gather(
     rows: &Rows,
     memory: &dyn Allocator,
     on_damage: OnDamage,
-    threads: usize,
+    threads: Threads,
 ) -> Result<Batch> {
     let mut damage = Damage::new(on_damage);
     let mut spans = Spans::default();
@@ -258,6 +280,14 @@ mod tests {
     use crate::batch::{Buffer, Heap, Span};
     use crate::dtype::DType;
 
+    #[test]
+    fn threads_are_as_many_as_is_worth_it_and_by_default_none_is_without_a_cpu() {
+        assert_eq!([0, 1, 3, 90].map(|worthwhile| Threads::Given(40).of(worthwhile)), [1, 1, 3, 40]);
+        let most = cpu::count().min(40);
+        assert_eq!([0, 1, 3, 90].map(|worthwhile| Threads::UpTo(40).of(worthwhile)), [1, 1, most.min(3), most]);
+        assert_eq!([Threads::Given(0).of(5), Threads::UpTo(0).of(5)], [1, 1]);
+    }
+
     /// One byte a sample: its number, or a breach of rule `self.1` at the samples of `self.0`.
     struct Bytes(Vec<u64>, u16);
 
@@ -274,7 +304,7 @@ mod tests {
     }
 
     impl Planned for PlannedBytes<'_> {
-        fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, _: usize) -> Result<Layout> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, _: Threads) -> Result<Layout> {
             let Self(bytes, rows, values) = *self;
             for (place, (to, id)) in values.of_mut(buffer)?.iter_mut().zip(rows.ids).enumerate() {
                 *to = id.sample as u8;
@@ -304,7 +334,7 @@ mod tests {
     }
 
     impl Planned for PlannedValid<'_> {
-        fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+        fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
             for (to, valid) in self.1.of_mut(buffer)?.iter_mut().zip(self.0.valid) {
                 *to = u8::from(*valid);
             }
@@ -339,7 +369,7 @@ mod tests {
             (VALID.into(), Arc::new(Valid)),
             ("b".into(), Arc::new(Bytes(vec![], 0))),
         ];
-        let batch = gather(&columns, &rows, &Used, on, 1)?;
+        let batch = gather(&columns, &rows, &Used, on, Threads::Given(1))?;
         assert_eq!(batch.len, 4);
         // Nothing of a former batch is left, not even where no column lies.
         assert!(!batch.buffer.bytes().contains(&0xAA));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gather::{Damage, OnDamage, Pace, Rows, Settled, Source, VALID};
+use super::gather::{Damage, OnDamage, Pace, Rows, Settled, Source, Threads, VALID};
 use crate::batch::Spans;
 use crate::error::{Error, Kind, Result};
 
@@ -14,7 +14,7 @@ pub fn gather_into(
     rows: &Rows,
     outs: &mut [&mut [u8]],
     on_damage: OnDamage,
-    threads: usize,
+    threads: Threads,
 ) -> Result<()> {
     let mut damage = Damage::new(on_damage);
     let mut plans = Vec::with_capacity(columns.len());

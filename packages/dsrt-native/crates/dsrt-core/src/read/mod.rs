@@ -31,7 +31,7 @@ pub use column::MetadataSource;
 pub(crate) use directory::{ABSENT, Directory, MANIFEST, TRIES};
 pub(crate) use field::dictionary_name;
 pub(crate) use file::{CacheFile, check_header};
-pub use gather::{Damage, Id, Look, OnDamage, Planned, Rows, Source, gather};
+pub use gather::{Damage, Id, Look, OnDamage, Planned, Rows, Source, Threads, gather};
 pub use into::gather_into;
 pub use io::{Access, Io};
 pub use payload::PayloadSource;

@@ -6,7 +6,7 @@ use crate::batch::{Layout, Span, Spans};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::order::sample_seed;
-use crate::read::gather::{Pace, VALID};
+use crate::read::gather::{Pace, Threads, VALID};
 use crate::read::{Damage, Planned, Rows, Source};
 
 /// A built-in column.
@@ -87,7 +87,7 @@ struct Known<'a> {
 }
 
 impl Planned for Known<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
         let Self { column, rows, values } = *self;
         let dtype = column.dtype();
         let mut pace = Pace::new(rows.look);

@@ -8,7 +8,7 @@ use crate::dtype::{ColumnType, DType, Element};
 use crate::error::{Error, Kind, Result};
 use crate::read::gather::Pace;
 use crate::read::widen::Numeric;
-use crate::read::{Damage, Look, Planned, Rows, Source};
+use crate::read::{Damage, Look, Planned, Rows, Source, Threads};
 
 /// Gathers one extra column.
 pub(super) struct ExtraSource {
@@ -97,7 +97,7 @@ struct Numbers<'a> {
 }
 
 impl Planned for Numbers<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
         let Self { column, rows, numeric: Numeric { element, widening }, values, look } = *self;
         let place = values.of_mut(buffer)?;
         let mut pace = Pace::new(look);
@@ -120,7 +120,7 @@ struct Strings<'a> {
 }
 
 impl Planned for Strings<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
         let Self { column, rows, values, offsets, valid, look } = *self;
         let mut rest = values.of_mut(buffer)?;
         let mut pace = Pace::new(look);

@@ -19,7 +19,7 @@ use crate::format::manifest::FieldEntry;
 use crate::format::names::is_column_name;
 use crate::lists::List;
 use crate::read::gather::Pace;
-use crate::read::{Cache, Id, Look, OnDamage, Rows, gather, gather_into};
+use crate::read::{Cache, Id, Look, OnDamage, Rows, Threads, gather, gather_into};
 
 /// The extra columns, and the place of each by its name.
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Columns {
 }
 
 /// That gather a batch which somebody waits for. Measured: two of them reach what memory can do.
-const THREADS: usize = 4;
+const THREADS: Threads = Threads::UpTo(4);
 
 /// Rows over caches. Clones are the same population.
 #[derive(Clone)]
@@ -229,14 +229,14 @@ impl Population {
             .map_err(|error| self.place(error, projection, &ids))
     }
 
-    /// Gathers a batch of a stream with up to `threads` threads, which look now and then, likewise.
+    /// Gathers a batch of a stream with `threads`, which look now and then, likewise.
     pub fn gather_at(
         &self,
         projection: &Projection,
         places: &Places,
         memory: &dyn Allocator,
         on_damage: OnDamage,
-        threads: usize,
+        threads: Threads,
         look: Look,
     ) -> Result<Batch> {
         let ids = self.row_ids(places.rows, look)?;

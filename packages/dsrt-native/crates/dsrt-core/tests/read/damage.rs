@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::support::{change, copy, example, gather_field, gather_wide, integers, records, widened};
 use dsrt_core::batch::{Batch, Layout};
 use dsrt_core::error::Place;
-use dsrt_core::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, gather_into};
+use dsrt_core::read::{Cache, Id, Io, OnDamage, PayloadSource, Rows, Source, Threads, gather_into};
 use dsrt_core::{Error, Kind, Result};
 
 const ALL: [u64; 5] = [0, 1, 2, 3, 4];
@@ -270,7 +270,7 @@ fn memory_that_is_there_holds_what_a_batch_would_wherever_it_begins() {
         for skip in [0, 1, 7] {
             let (mut image, mut other) = (vec![0xAA; 6 * 12 + 8], vec![0xAA; feat.len() + 8]);
             let outs = &mut [&mut image[skip..][..6 * 12], &mut other[8 - skip..][..feat.len()]];
-            let found = gather_into(&[source("image"), source("feat")], &rows, outs, on, 2);
+            let found = gather_into(&[source("image"), source("feat")], &rows, outs, on, Threads::Given(2));
             match &expected {
                 Ok(expected) => {
                     found.unwrap();
@@ -284,9 +284,14 @@ fn memory_that_is_there_holds_what_a_batch_would_wherever_it_begins() {
             assert_eq!((image[..skip].iter().chain(&image[skip + 6 * 12..])).filter(|byte| **byte != 0xAA).count(), 0);
         }
         let refused = |name: &str, bytes: usize| {
-            gather_into(&[source(name)], &rows, &mut [&mut vec![0; bytes]], OnDamage::Raise, 1).unwrap_err().kind()
+            gather_into(&[source(name)], &rows, &mut [&mut vec![0; bytes]], OnDamage::Raise, Threads::Given(1))
+                .unwrap_err()
+                .kind()
         };
         assert_eq!((refused("feat", feat.len() - 1), refused("tokens", 8)), (Kind::Internal, Kind::Internal));
-        assert_eq!(gather_into(&[source("feat")], &rows, &mut [], on, 1).unwrap_err().kind(), Kind::Internal);
+        assert_eq!(
+            gather_into(&[source("feat")], &rows, &mut [], on, Threads::Given(1)).unwrap_err().kind(),
+            Kind::Internal
+        );
     }
 }

@@ -9,7 +9,7 @@ use dsrt_core::batch::{Allocator, Batch, Buffer, Heap};
 use dsrt_core::dtype::DType;
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
-use dsrt_core::read::{Cache, Id, Io, Look, OnDamage, PayloadSource, Rows, Source, gather};
+use dsrt_core::read::{Cache, Id, Io, Look, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 use dsrt_core::write::{Dictionary, Earlier, Encoding, Record, Writer, WriterOptions};
 use dsrt_core::{Error, Kind, Result};
 
@@ -103,7 +103,7 @@ fn gathered_into(
     let valid = vec![true; rows.len()];
     let ids: Vec<_> = rows.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let rows = Rows { ids: &ids, rows, positions: rows, valid: &valid, seed: 0, look };
-    gather(&columns, &rows, memory, on, threads)
+    gather(&columns, &rows, memory, on, Threads::Given(threads))
 }
 
 /// Compares a large batch with what was written, where `bad` says which samples cannot be read.

@@ -7,7 +7,7 @@ use dsrt_core::Result;
 use dsrt_core::batch::{Batch, Heap, Layout};
 use dsrt_core::dtype::DType;
 use dsrt_core::field::FieldKind;
-use dsrt_core::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
+use dsrt_core::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 
 /// The example cache of that name, as the specification publishes it.
 pub fn example(name: &str) -> PathBuf {
@@ -89,7 +89,7 @@ pub fn gather_source(name: &str, source: Arc<dyn Source>, samples: &[u64], on: O
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0, look: &|| Ok(()) };
     let columns: [(Arc<str>, Arc<dyn Source>); 1] = [(name.into(), source)];
-    gather(&columns, &rows, &Heap, on, 2)
+    gather(&columns, &rows, &Heap, on, Threads::Given(2))
 }
 
 /// The records of the batch's one column, as bytes.

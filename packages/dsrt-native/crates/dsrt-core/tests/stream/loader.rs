@@ -1,12 +1,13 @@
 //! A loader's life: what it refuses, its passes, its figures, its end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use crate::support::*;
 use arrow_array::Int32Array;
 use dsrt_core::batch::{Allocator, Buffer, Heap};
-use dsrt_core::error::{Kind, Result};
+use dsrt_core::error::{Error, Kind, Result};
 use dsrt_core::load::{Last, Loader, Next, Options};
 use dsrt_core::order::Order;
 use dsrt_core::read::OnDamage;
@@ -206,6 +207,53 @@ fn figures_count_batches_bytes_and_waits() {
     let stats = loader.stats().unwrap();
     assert_eq!((stats.batches, stats.bytes, stats.damaged.len()), (2, 80, 0));
     assert!(stats.wait_seconds <= stats.seconds && stats.wait_p50 <= stats.wait_p95);
+}
+
+#[test]
+fn a_first_batch_that_is_interrupted_is_made_again_and_nothing_is_lost() {
+    let (_root, all) = counting(10);
+    // Far more samples than there are between two looks.
+    let loader = alone(&all, Options { fields: Some(vec!["x".into()]), ..sequential(100_000) }).unwrap();
+    let pass = Pass::steps(Some(2));
+    for _ in 0..2 {
+        let interrupt = loader.next_unless(&pass, &|| Err(Error::new(Kind::Value, "a signal"))).err().unwrap();
+        assert_eq!((interrupt.message(), loader.position().unwrap()), ("a signal", 0));
+        assert_eq!(loader.stats().unwrap().batches, 0);
+    }
+    let both = xs(&rest(&loader, &pass));
+    assert!(both.concat().iter().copied().eq((0..200_000).map(|position| position % 10)));
+    assert_eq!((both.len(), loader.position().unwrap()), (2, 200_000));
+}
+
+/// Memory that notes which thread asks for it.
+#[derive(Default)]
+struct Asked(Mutex<Vec<ThreadId>>, bool);
+
+impl Allocator for Asked {
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
+        self.0.lock().unwrap().push(std::thread::current().id());
+        Heap.allocate(bytes)
+    }
+
+    fn is_plain(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn the_first_batch_is_the_consumers_unless_its_memory_is_another_ones() {
+    let (_root, all) = counting(8);
+    let here = std::thread::current().id();
+    for is_plain in [true, false] {
+        let memory = Arc::new(Asked(Mutex::default(), is_plain));
+        let loader = Loader::new(all.clone(), Options { threads: 1, ..sequential(4) }, memory.clone()).unwrap();
+        loader.set_topology(0, 1).unwrap();
+        for _ in 0..2 {
+            assert_eq!(xs(&pass(&loader)), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        }
+        let are_here: Vec<_> = memory.0.lock().unwrap().iter().map(|thread| *thread == here).collect();
+        assert_eq!(are_here, [is_plain, false, false, false]);
+    }
 }
 
 /// Memory that is given out slowly.

@@ -8,7 +8,7 @@ use dsrt_core::batch::{Heap, Layout};
 use dsrt_core::dtype::{DType, Element};
 use dsrt_core::error::Kind;
 use dsrt_core::order::sample_seed;
-use dsrt_core::read::OnDamage;
+use dsrt_core::read::{OnDamage, Threads};
 use dsrt_core::rows::{Places, Population, Wanted, Weights};
 
 fn two() -> (Root, Population) {
@@ -39,7 +39,8 @@ fn built_ins_say_which_sample_it_is_and_where_it_stands() {
     let built_in = ["weight", "_valid", "_seed", "sample_id", "cache_id", "_position", "_row"];
     let projection = population.project(Some(&wanted(&built_in)), true).unwrap();
     let places = Places { rows: &[4, 0], positions: &[77, 1 << 61], valid: &[true, false], seed: 9 };
-    let batch = population.gather_at(&projection, &places, &Heap, OnDamage::Raise, 1, &|| Ok(())).unwrap();
+    let batch =
+        population.gather_at(&projection, &places, &Heap, OnDamage::Raise, Threads::Given(1), &|| Ok(())).unwrap();
     assert_eq!(names(&batch), built_in, "_valid is there once");
     let ids: Vec<u64> = population.caches().iter().map(|cache| cache.id() as u64).collect();
     let expected: [(&str, DType, [u64; 2]); 7] = [

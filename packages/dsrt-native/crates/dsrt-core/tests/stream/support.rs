@@ -2,15 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use dsrt_core::batch::{Batch, Column, Heap, Layout, Span};
+use dsrt_core::batch::{Batch, Column, Layout, Span};
 use dsrt_core::dtype::{ColumnType, DType};
 use dsrt_core::error::Result;
 use dsrt_core::field::{Codec, Field, FieldKind};
 use dsrt_core::format::json::Value as Json;
 pub use dsrt_core::load::Pass;
-use dsrt_core::load::{Loader, Next, Options};
+use dsrt_core::load::{Loader, Options};
+use dsrt_core::pool::Pool;
 use dsrt_core::read::{Cache, OnDamage};
 use dsrt_core::rows::{Population, Weights};
 use dsrt_core::write::{Earlier, Encoding, Record, Value, Writer, WriterOptions};
@@ -92,18 +93,18 @@ pub fn alone(population: &Population, options: Options) -> Result<Loader> {
 }
 
 pub fn ranked(population: &Population, options: Options, rank: u64, world_size: u64) -> Result<Loader> {
-    let loader = Loader::new(population.clone(), options, Arc::new(Heap))?;
+    let loader = Loader::new(population.clone(), options, Arc::new(Pool))?;
     loader.set_topology(rank, world_size)?;
     Ok(loader)
 }
 
 /// The next batch; None at the end.
 pub fn next(loader: &Loader, pass: &Pass) -> Result<Option<Batch>> {
-    match loader.next(pass, Duration::from_secs(60))? {
-        Next::Batch(batch) => Ok(Some(batch)),
-        Next::End => Ok(None),
-        Next::Waiting => panic!("a batch took a minute"),
-    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loader.next_unless(pass, &|| {
+        assert!(Instant::now() < deadline, "a batch took a minute");
+        Ok(())
+    })
 }
 
 /// The rest of a pass.

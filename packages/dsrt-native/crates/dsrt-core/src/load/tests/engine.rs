@@ -3,8 +3,10 @@
 use crate::error::{Error, Kind, Result};
 use crate::load::engine::{Admission, Engine, Taken, Work};
 use crate::load::plan::{Run, Step};
+use crate::read::Threads;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 const FOREVER: Duration = Duration::from_secs(60);
@@ -48,7 +50,7 @@ struct Steps {
 impl Work for Steps {
     type Output = Made;
 
-    fn work(&self, step: &Step, admission: &dyn Admission) -> Result<Made> {
+    fn work(&self, step: &Step, admission: &dyn Admission, _: Threads) -> Result<Made> {
         self.counts.calls.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_micros((self.delay)(step.position)));
         (self.fate)(step.position)?;
@@ -142,7 +144,7 @@ struct Endless;
 impl Work for Endless {
     type Output = ();
 
-    fn work(&self, _: &Step, admission: &dyn Admission) -> Result<()> {
+    fn work(&self, _: &Step, admission: &dyn Admission, _: Threads) -> Result<()> {
         admission.admit(1)?;
         loop {
             admission.check()?;
@@ -256,7 +258,7 @@ struct Closing {
 impl Work for Closing {
     type Output = ();
 
-    fn work(&self, _: &Step, _: &dyn Admission) -> Result<()> {
+    fn work(&self, _: &Step, _: &dyn Admission, _: Threads) -> Result<()> {
         let engine = self.engine.lock().unwrap().take();
         engine.unwrap().close();
         self.closed.send(()).unwrap();
@@ -286,7 +288,7 @@ struct Stuck {
 impl Work for Stuck {
     type Output = ();
 
-    fn work(&self, _: &Step, _: &dyn Admission) -> Result<()> {
+    fn work(&self, _: &Step, _: &dyn Admission, _: Threads) -> Result<()> {
         self.begun.send(()).unwrap();
         self.released.lock().unwrap().recv().unwrap();
         Ok(())
@@ -318,4 +320,107 @@ fn a_close_that_is_interrupted_leaves_the_threads_to_the_next_one() {
     });
     closed.unwrap();
     assert!(looks >= 2 && Arc::strong_count(&work) == 1);
+}
+
+/// Notes which thread makes a step, and with how many threads it may.
+#[derive(Default)]
+struct Noted {
+    calls: Mutex<Vec<(u64, ThreadId, usize)>>,
+    fate: Option<fn(u64) -> Result<()>>,
+}
+
+impl Work for Noted {
+    type Output = u64;
+
+    fn work(&self, step: &Step, admission: &dyn Admission, threads: Threads) -> Result<u64> {
+        self.calls.lock().unwrap().push((step.position, std::thread::current().id(), threads.of(usize::MAX)));
+        admission.admit(1)?;
+        admission.check()?;
+        self.fate.map_or(Ok(()), |fate| fate(step.position))?;
+        Ok(step.position)
+    }
+}
+
+fn positions(engine: &Engine<u64>) -> Vec<std::result::Result<u64, Kind>> {
+    let take = || match engine.take(FOREVER) {
+        Taken::Step(_, step, result) => Some(result.inspect(|made| assert_eq!(*made, step.position))),
+        Taken::End => None,
+        Taken::Waiting => panic!("a step took a minute"),
+    };
+    std::iter::from_fn(take).map(|made| made.map_err(|error| error.kind())).collect()
+}
+
+#[test]
+fn the_first_step_is_the_callers_who_has_as_many_threads_as_there_will_be_workers() {
+    let engine = Engine::new(3, 4, 10);
+    let work = Arc::new(Noted::default());
+    let here = std::thread::current().id();
+    // Without a job there is nothing to make.
+    engine.lead(&|| Ok(())).unwrap();
+    drop(engine.restart(Some((run(7, 4), work.clone()))));
+    engine.lead(&|| Ok(())).unwrap();
+    assert_eq!((&*work.calls.lock().unwrap(), engine.depth()), (&vec![(7, here, 3)], 1));
+    // What waits to be taken comes first.
+    engine.lead(&|| Ok(())).unwrap();
+    assert_eq!(engine.depth(), 1);
+    engine.start().unwrap();
+    assert_eq!(positions(&engine), [7, 8, 9, 10].map(Ok));
+    // The workers are there, and make what there is from now on.
+    drop(engine.restart(Some((run(0, 3), work.clone()))));
+    engine.lead(&|| Ok(())).unwrap();
+    assert_eq!(positions(&engine), [0, 1, 2].map(Ok));
+    let calls = work.calls.lock().unwrap();
+    assert!(calls.iter().skip(1).all(|(_, thread, threads)| *thread != here && *threads == 1), "{calls:?}");
+    drop(calls);
+    engine.close();
+    engine.lead(&|| Ok(())).unwrap();
+    assert!(matches!(engine.take(FOREVER), Taken::End));
+}
+
+#[test]
+fn an_interrupt_of_the_first_step_comes_up_and_an_error_or_a_panic_belongs_to_its_batch() {
+    let engine = Engine::new(2, 4, 10);
+    let work = Arc::new(Noted::default());
+    drop(engine.restart(Some((run(0, 2), work.clone()))));
+    let interrupt = engine.lead(&|| Err(Error::new(Kind::State, "a signal"))).unwrap_err();
+    assert_eq!((interrupt.message(), engine.depth()), ("a signal", 0));
+    for (fate, kind) in [
+        ((|_| Err(Error::new(Kind::Data, "bad"))) as fn(u64) -> Result<()>, Kind::Data),
+        (|position| panic!("at position {position}"), Kind::Internal),
+    ] {
+        let work = Arc::new(Noted { fate: Some(fate), ..Noted::default() });
+        drop(engine.restart(Some((run(5, 1), work))));
+        engine.lead(&|| Ok(())).unwrap();
+        assert_eq!(positions(&engine), [Err(kind)]);
+    }
+    // Made again, as if nothing had happened.
+    drop(engine.restart(Some((run(0, 2), work))));
+    engine.lead(&|| Ok(())).unwrap();
+    engine.start().unwrap();
+    assert_eq!(positions(&engine), [Ok(0), Ok(1)]);
+}
+
+#[test]
+fn a_first_step_that_is_not_wanted_any_more_is_nobodys() {
+    /// Goes on elsewhere in the middle of a step.
+    struct Elsewhere(Mutex<Option<Arc<Engine<u64>>>>);
+
+    impl Work for Elsewhere {
+        type Output = u64;
+
+        fn work(&self, _: &Step, admission: &dyn Admission, _: Threads) -> Result<u64> {
+            if let Some(engine) = self.0.lock().unwrap().take() {
+                drop(engine.restart(Some((run(30, 2), Arc::new(Noted::default())))));
+            }
+            admission.check().map(|()| 0)
+        }
+    }
+
+    let engine = Arc::new(Engine::new(1, 4, 10));
+    let work = Elsewhere(Mutex::new(Some(engine.clone())));
+    drop(engine.restart(Some((run(0, 2), Arc::new(work)))));
+    engine.lead(&|| Ok(())).unwrap();
+    assert_eq!(engine.depth(), 0);
+    engine.start().unwrap();
+    assert_eq!(positions(&engine), [Ok(30), Ok(31)]);
 }

@@ -1,6 +1,6 @@
 //! Numbers, truth values and times: one array, in which null has no place.
 
-use super::super::gather::{Damage, Id, Pace, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows, Threads};
 use super::Column;
 use crate::batch::{Layout, Span, Spans};
 use crate::dtype::DType;
@@ -54,7 +54,7 @@ impl<'a> Numbers<'a> {
 }
 
 impl Planned for Numbers<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
         let mut nulls = 0;
         let mut first = 0;
         let Numeric { element, widening } = self.numeric;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::super::gather::{Damage, Id, Pace, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows, Threads};
 use super::Column;
 use crate::batch::{Layout, Span, Spans, fill_offsets};
 use crate::error::{Error, Kind, Result};
@@ -69,7 +69,7 @@ fn view(column: &Column, id: Id) -> Result<Option<View>> {
 }
 
 impl Planned for Strings<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], _: &mut Damage, _: Threads) -> Result<Layout> {
         let mut rest = self.values.of_mut(buffer)?;
         let mut pace = Pace::new(self.rows.look);
         for (view, id) in self.views.iter().zip(self.rows.ids) {

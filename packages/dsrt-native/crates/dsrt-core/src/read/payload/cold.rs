@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use super::super::content::Look;
 use super::super::field::FieldReader;
-use super::super::gather::{Id, Look, Pace, Rows};
+use super::super::gather::{self, Id, Pace, Rows};
 use super::super::shard::Shard;
 use super::super::warmth::Ahead;
 use super::Readers;
@@ -19,7 +20,7 @@ const MOST: u64 = 1 << 30;
 /// Has the kernel read what a batch needs, if it looks as if it had to. Tells no errors: reading finds them.
 pub(super) fn ask(readers: &Readers, rows: &Rows) {
     // What is known is kept with the first cache.
-    if let Some(reader) = readers.0.first() {
+    if let Some(reader) = readers.all.first() {
         let _ = ask_some(readers, reader, rows);
     }
 }
@@ -34,8 +35,9 @@ fn ask_some(readers: &Readers, first: &FieldReader, rows: &Rows) -> Option<()> {
     if run.is_none() {
         let looks = warmth.looks(ids.len(), bytes);
         let seen = (0..looks).filter_map(|look| ids.get(ids.len() - 1 - look * ids.len() / looks));
+        let mut looking = Looking::default();
         for place in seen.filter_map(|id| finder.place(*id)) {
-            warmth.note(is_there(&place), 1);
+            warmth.note(looking.is_there(&place), 1);
         }
         if !warmth.is_cold() {
             return None;
@@ -54,7 +56,8 @@ fn ask_some(readers: &Readers, first: &FieldReader, rows: &Rows) -> Option<()> {
     if was_cold && let Some(sample) = ahead.clone().last() {
         // What was asked for earlier says nothing; so this is all that a read in order is looked at.
         let counts = ahead.end - ahead.start;
-        warmth.note(is_there(&finder.place(Id { cache, sample })?), counts.min(LOOKS_OF_A_RUN) as u32);
+        warmth
+            .note(Looking::default().is_there(&finder.place(Id { cache, sample })?), counts.min(LOOKS_OF_A_RUN) as u32);
     }
     ask_each(&mut finder, ahead.map(|sample| Id { cache, sample }), look)
 }
@@ -81,22 +84,30 @@ fn in_order(ids: &[Id]) -> Option<Range<u64>> {
     ids.iter().zip(first.sample..end).all(follows).then_some(first.sample..end)
 }
 
-/// Whether the page cache has the end of a record and what the index says of it. True if nobody tells: nothing is asked for
-/// then, and the kernel may read ahead as it likes.
-fn is_there(place: &Place) -> bool {
-    let content = place.shard.content();
-    let Some(look) = content.look() else {
-        content.expect_all();
-        return true;
-    };
-    // The beginning may lie in a page that was read for the sample before.
-    let is_there = |range: Range<u64>| look.is_there(range.end.saturating_sub(1));
-    // An index that is not there is not read to find the record.
-    place.entry().is_none_or(is_there) && place.record().is_none_or(is_there)
+/// A look at the shard that was looked at last, where the next sample often lies, too.
+#[derive(Default)]
+struct Looking<'a>(Option<(&'a Shard, Look)>);
+
+impl<'a> Looking<'a> {
+    /// Whether the page cache has the end of a record and what the index says of it. True if nobody tells: nothing is asked
+    /// for then, and the kernel may read ahead as it likes.
+    fn is_there(&mut self, place: &Place<'a>) -> bool {
+        if !self.0.as_ref().is_some_and(|(shard, _)| std::ptr::eq(*shard, place.shard)) {
+            self.0 = place.shard.content().look().map(|look| (place.shard, look));
+        }
+        let Some((_, look)) = &self.0 else {
+            place.shard.content().expect_all();
+            return true;
+        };
+        // The beginning may lie in a page that was read for the sample before.
+        let is_there = |range: Range<u64>| look.is_there(range.end.saturating_sub(1));
+        // An index that is not there is not read to find the record.
+        place.entry().is_none_or(is_there) && place.record().is_none_or(is_there)
+    }
 }
 
 /// Asks for the records of all `ids`, and for their entries in the index: where that has to be read to find them, first.
-fn ask_each(finder: &mut Finder, ids: impl Iterator<Item = Id>, look: Look) -> Option<()> {
+fn ask_each(finder: &mut Finder, ids: impl Iterator<Item = Id>, look: gather::Look) -> Option<()> {
     let mut places = Vec::new();
     places.try_reserve_exact(TOGETHER.min(ids.size_hint().1?)).ok()?;
     let mut parts = Parts::default();

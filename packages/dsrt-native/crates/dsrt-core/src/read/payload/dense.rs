@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::field::FieldReader;
-use super::super::gather::{Damage, Id, Pace, Planned, Rows};
+use super::super::gather::{Damage, Id, Pace, Planned, Rows, Threads};
 use super::super::widen::Widening;
 use super::ahead::ahead;
 use super::finder::{self, Finder};
@@ -45,7 +45,7 @@ impl<'a> Dense<'a> {
         damage: &mut Damage,
     ) -> Result<Self> {
         let stride = dense_bytes(readers.field()?).ok_or_else(lost)?;
-        let is_fixed = readers.0.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed()));
+        let is_fixed = readers.all.iter().all(|reader| reader.field().is_ok_and(|field| field.is_fixed()));
         let items = if is_fixed { indexed::none()? } else { indexed::plan(&readers, &rows, damage, |_, _| Ok(()))? };
         let width = widening.room(stride).ok_or_else(too_large)?;
         let values = spans.reserve(width.checked_mul(rows.len() as u64).ok_or_else(too_large)?)?;
@@ -153,11 +153,11 @@ pub(super) fn copy(reader: &FieldReader, sample: u64, count: u64, stride: u64, o
 }
 
 impl Planned for Dense<'_> {
-    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
+    fn fill(self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: Threads) -> Result<Layout> {
         let values = self.values.of_mut(buffer)?;
         let stores = self.widening.stores(values.len());
         let sizes = std::iter::repeat_n(self.width, self.rows.len());
-        let shares = Shares::of(values.len(), self.readers.is_compressed(), threads);
+        let shares = Shares::of(values.len(), self.readers.worth(values.len(), self.rows.len()), threads);
         for (place, error) in shares.fill(values, sizes, self.rows.look, |part| self.part(part, stores, damage))? {
             damage.report(place, error)?;
         }

@@ -10,9 +10,11 @@ mod share;
 
 use std::sync::Arc;
 
+use self::share::{COPIED, DECODED, MAPPED};
 use super::cache::Cache;
 use super::field::FieldReader;
 use super::gather::{Damage, Id, Planned, Rows, Source};
+use super::warmth::Warmth;
 use super::widen::{Widening, no_number};
 use crate::batch::Spans;
 use crate::dtype::{DType, Element};
@@ -71,7 +73,9 @@ impl PayloadSource {
 
     fn readers(&self) -> Result<Readers> {
         let readers = self.caches.iter().zip(&self.fields).map(|(cache, field)| cache.field(*field));
-        Ok(Readers(readers.collect::<Result<_>>()?))
+        let readers: Vec<_> = readers.collect::<Result<_>>()?;
+        let is_cold = readers.first().map(FieldReader::warmth).transpose()?.is_some_and(Warmth::is_cold);
+        Ok(Readers { all: readers, is_cold })
     }
 }
 
@@ -94,16 +98,22 @@ impl Source for PayloadSource {
 }
 
 /// The field in each of the caches.
-struct Readers(Vec<FieldReader>);
+struct Readers {
+    all: Vec<FieldReader>,
+    /// Whether they were hardly read yet, as they were found. What is known is kept with the first cache.
+    is_cold: bool,
+}
 
 impl Readers {
     fn of(&self, id: Id) -> Result<&FieldReader> {
-        self.0.get(id.cache as usize).ok_or_else(|| Error::new(Kind::Internal, "there is no cache of that number"))
+        self.all.get(id.cache as usize).ok_or_else(|| Error::new(Kind::Internal, "there is no cache of that number"))
     }
 
-    /// Whether any cache compresses the field.
-    fn is_compressed(&self) -> bool {
-        self.0.iter().any(|reader| reader.field().is_ok_and(|field| field.codec != Codec::Raw))
+    /// Bytes of a column of so many bytes and samples that are worth a thread.
+    fn worth(&self, bytes: usize, samples: usize) -> usize {
+        let is_compressed = self.all.iter().any(|reader| reader.field().is_ok_and(|field| field.codec != Codec::Raw));
+        let worth = if is_compressed { DECODED } else { COPIED };
+        if self.is_cold { worth.min(bytes.saturating_mul(MAPPED) / samples.max(1)) } else { worth }
     }
 
     /// The field itself; but for the codec it is the same in all caches.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::super::gather::{Damage, Pace, Planned, Rows};
+use super::super::gather::{Damage, Pace, Planned, Rows, Threads};
 use super::super::shard::axes as axes_of;
 use super::super::widen::Widening;
 use super::ahead::ahead;
@@ -119,11 +119,11 @@ impl<'a> Ragged<'a> {
 }
 
 impl Planned for Ragged<'_> {
-    fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: usize) -> Result<Layout> {
+    fn fill(mut self: Box<Self>, buffer: &mut [u8], damage: &mut Damage, threads: Threads) -> Result<Layout> {
         let mut values = self.values;
         let out = values.of_mut(buffer)?;
         let stores = self.widening.stores(out.len());
-        let shares = Shares::of(out.len(), self.readers.is_compressed(), threads);
+        let shares = Shares::of(out.len(), self.readers.worth(out.len(), self.rows.len()), threads);
         // The whole batch is no larger than memory, as its spans were reserved, so none of them is.
         let sizes = self.items.iter().map(|item| width(&self.widening, item).unwrap_or_default());
         let found = shares.fill(&mut *out, sizes, self.rows.look, |part| self.part(part, stores, damage))?;

@@ -2,16 +2,17 @@
 
 use std::ops::Range;
 
-use super::super::gather::Look;
+use super::super::gather::{Look, Threads};
 use super::too_large;
 use crate::copy::settle;
-use crate::cpu;
 use crate::error::{Error, Kind, Result};
 use crate::together::try_each;
 
-/// What is worth a thread: a fraction of a millisecond of its work.
-const COPIED: usize = 2 << 20;
-const DECODED: usize = 64 << 10;
+/// What is worth a thread: a fraction of a millisecond of its work. Bytes that are copied, bytes that are decoded, samples
+/// whose pages are not mapped yet.
+pub(super) const COPIED: usize = 2 << 20;
+pub(super) const DECODED: usize = 64 << 10;
+pub(super) const MAPPED: usize = 64;
 
 /// Parts for each thread: where one is slowed down, by somebody else's work for instance, the others take more of them.
 const PARTS: usize = 4;
@@ -38,11 +39,9 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// For a column of `bytes` bytes and at most `threads` threads, of which none is left without a CPU.
-    pub(super) fn of(bytes: usize, is_compressed: bool, threads: usize) -> Self {
-        let worth = if is_compressed { DECODED } else { COPIED };
-        let worthwhile = threads.min(bytes / worth).max(1);
-        let threads = if worthwhile == 1 { 1 } else { worthwhile.min(cpu::count()) };
+    /// For a column of `bytes` bytes, of which `worth` are worth a thread.
+    pub(super) fn of(bytes: usize, worth: usize, threads: Threads) -> Self {
+        let threads = threads.of(bytes / worth.max(1));
         let parts = if threads == 1 { 1 } else { PARTS * threads };
         Self { threads, part: bytes.div_ceil(parts).min(MOST) }
     }
@@ -91,6 +90,7 @@ fn cut(mut out: &mut [u8], sizes: impl ExactSizeIterator<Item = usize>, part: us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu;
     use proptest::prelude::*;
 
     proptest! {
@@ -121,18 +121,18 @@ mod tests {
 
     #[test]
     fn small_columns_are_not_shared_and_large_ones_are() {
-        let threads = |bytes, is_compressed| Shares::of(bytes, is_compressed, 4).threads;
+        let threads = |bytes, worth| Shares::of(bytes, worth, Threads::UpTo(4)).threads;
         let most = cpu::count().min(4);
         assert_eq!(
-            [0, 2 * COPIED - 1, 2 * COPIED, 1 << 40].map(|bytes| threads(bytes, false)),
+            [0, 2 * COPIED - 1, 2 * COPIED, 1 << 40].map(|bytes| threads(bytes, COPIED)),
             [1, 1, 2.min(most), most]
         );
         assert_eq!(
-            [0, 2 * DECODED - 1, 2 * DECODED, 1 << 40].map(|bytes| threads(bytes, true)),
+            [0, 2 * DECODED - 1, 2 * DECODED, 1 << 40].map(|bytes| threads(bytes, DECODED)),
             [1, 1, 2.min(most), most]
         );
-        let parts = if most == 1 { 1 } else { 2 * PARTS };
-        assert_eq!(Shares::of(parts << 20, false, 2).part, 1 << 20);
-        assert_eq!(Shares::of(1 << 40, false, 2).part, MOST);
+        let part = |bytes| Shares::of(bytes, COPIED, Threads::Given(2)).part;
+        assert_eq!((part((2 * PARTS) << 20), part(1 << 40)), (1 << 20, MOST));
+        assert_eq!(Shares::of(COPIED, COPIED, Threads::Given(2)).part, COPIED);
     }
 }

@@ -249,7 +249,7 @@ fn what_is_written_can_be_read() {
     use arrow_array::cast::AsArray;
 
     use crate::batch::{Heap, Layout};
-    use crate::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
+    use crate::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 
     let root = tempfile::tempdir().unwrap();
     let mut data = byte_field(Codec::ZstdDict);
@@ -274,7 +274,7 @@ fn what_is_written_can_be_read() {
     let places: Vec<u64> = (0..10).collect();
     let ids: Vec<_> = places.iter().map(|sample| Id { cache: 0, sample: *sample }).collect();
     let rows = Rows { ids: &ids, rows: &places, positions: &places, valid: &[true; 10], seed: 0, look: &|| Ok(()) };
-    let batch = gather(&[("data".into(), source)], &rows, &Heap, OnDamage::Raise, 1).unwrap();
+    let batch = gather(&[("data".into(), source)], &rows, &Heap, OnDamage::Raise, Threads::Given(1)).unwrap();
     let Layout::Strings { values, .. } = &batch.columns[0].layout else { panic!("bytes are strings") };
     assert_eq!(values.of(batch.buffer.bytes()).unwrap(), records.concat());
 }

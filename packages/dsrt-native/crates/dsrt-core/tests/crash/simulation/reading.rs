@@ -7,7 +7,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
 use dsrt_core::batch::{Batch, Heap, Layout, Span};
-use dsrt_core::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, gather};
+use dsrt_core::read::{Cache, Id, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 
 use super::dataset::{NAME, SAMPLES, Sample, fields, samples};
 
@@ -71,7 +71,7 @@ fn gathered(cache: &Cache) -> dsrt_core::Result<Batch> {
         let source: Arc<dyn Source> = Arc::new(PayloadSource::new(caches.clone(), &field.name)?);
         Ok((field.name, source))
     });
-    gather(&columns.collect::<dsrt_core::Result<Vec<_>>>()?, &rows, &Heap, OnDamage::Raise, 1)
+    gather(&columns.collect::<dsrt_core::Result<Vec<_>>>()?, &rows, &Heap, OnDamage::Raise, Threads::Given(1))
 }
 
 fn values<'a>(batch: &'a Batch, layout: &Layout) -> Vec<&'a [u8]> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rustix::fs::{Advice, fadvise};
 
+use super::super::share::{COPIED, DECODED, MAPPED};
 use super::*;
 use crate::batch::Heap;
 use crate::dtype::DType;
 use crate::field::{Codec, Field, FieldKind};
 use crate::format::json::Value as Json;
 use crate::read::maps::Maps;
-use crate::read::{Access, Cache, Io, OnDamage, PayloadSource, Rows, Source, gather};
+use crate::read::{Access, Cache, Io, OnDamage, PayloadSource, Rows, Source, Threads, gather};
 use crate::write::{Earlier, Encoding, Record, Writer, WriterOptions};
 
 const SAMPLES: u64 = 200;
@@ -73,7 +74,7 @@ fn check(cache: &Cache, name: &str, samples: &[u64]) {
     let valid = vec![true; samples.len()];
     let rows = Rows { ids: &ids, rows: samples, positions: samples, valid: &valid, seed: 0, look: &|| Ok(()) };
     let source: Arc<dyn Source> = Arc::new(PayloadSource::new([cache.clone()].into(), name).unwrap());
-    let batch = gather(&[(name.into(), source)], &rows, &Heap, OnDamage::Raise, 2).unwrap();
+    let batch = gather(&[(name.into(), source)], &rows, &Heap, OnDamage::Raise, Threads::Given(2)).unwrap();
     let values = batch.columns[0].layout.spans().next().unwrap();
     let expected: Vec<_> = samples.iter().flat_map(|sample| record(name, *sample)).collect();
     assert!(values.of(batch.buffer.bytes()).unwrap() == expected, "{name}: {samples:?}");
@@ -158,7 +159,7 @@ fn parts_are_asked_for_in_whole_pages_and_each_page_once() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path().join("x");
     write(&root);
-    let readers = Readers(vec![open(&root, Io::Mmap, &MANY).field(0).unwrap()]);
+    let readers = Readers { all: vec![open(&root, Io::Mmap, &MANY).field(0).unwrap()], is_cold: true };
     let mut finder = Finder::new(&readers);
     let page = rustix::param::page_size() as u64;
     let mut asked = |parts: &[(u64, u64, u64)]| {
@@ -189,4 +190,20 @@ fn samples_are_in_order_if_each_follows_the_one_before() {
     for numbers in [[(1, 7), (1, 9)], [(1, 7), (2, 8)], [(1, 7), (1, 7)], [(1, 7), (1, 6)], [(0, u64::MAX), (0, 0)]] {
         assert_eq!(run(&numbers), None);
     }
+}
+
+#[test]
+fn samples_whose_pages_are_not_mapped_are_worth_more_threads_than_their_bytes() {
+    static MANY: Maps = Maps::new(100);
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().join("x");
+    write(&root);
+    let cache = open(&root, Io::Mmap, &MANY);
+    let source = |name| PayloadSource::new([cache.clone()].into(), name).unwrap();
+    let worth = |name, bytes, samples| source(name).readers().unwrap().worth(bytes, samples);
+    assert_eq!([worth("dense", 3000 << 8, 256), worth("dense", 64 << 30, 2)], [3000 * MAPPED, COPIED]);
+    assert_eq!([worth("dense", 256, 256), worth("dense", 0, 0)], [MAPPED, 0]);
+    cache.field(0).unwrap().warmth().unwrap().note(true, u32::MAX);
+    cache.field(2).unwrap().warmth().unwrap().note(true, u32::MAX);
+    assert_eq!([worth("dense", 3000 << 8, 256), worth("bytes", 3000 << 8, 256)], [COPIED, DECODED]);
 }
